@@ -21,7 +21,7 @@ from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])
+FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.service"])
 TOKEN = "server-token"
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from turnlog.cli.session_lists import time_cell
+from turnlog.cli.plain_text import time_cell
 from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.instants import find_moment

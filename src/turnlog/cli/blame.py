@@ -12,9 +12,9 @@ from rich.text import Text
 
 from turnlog.cli.files import require_file
 from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.plain_text import local_time
 from turnlog.cli.stores import open_for, shorten_ids
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean, shorten
-from turnlog.cli.units import local_time
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.instants import find_moment
 from turnlog.shapes import fill

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import STDIN, STDIN_NAME, warn
+from turnlog.cli.files import STDIN, STDIN_NAME
 from turnlog.cli.output import Output, output_options, track
 from turnlog.cli.session_input import Shown, is_file_name, open_shown
-from turnlog.cli.terminal import MisuseError, clean_line
+from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
 from turnlog.export.conversation import Selection
 from turnlog.export.files import Exported, Outcome, export_raw, name_files, refuse_existing, write_file

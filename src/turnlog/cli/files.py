@@ -11,11 +11,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
+from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import Obstacle, path_text
 
@@ -99,11 +98,6 @@ def read_stdin() -> Iterator[bytes]:
     if sys.stdin is not None:
         while chunk := sys.stdin.buffer.read(_CHUNK):
             yield chunk
-
-
-def warn(message: str) -> None:
-    """Say something on the way."""
-    click.echo(f"turnlog: {clean_line(message)}", err=True)
 
 
 def _require(path: Path) -> None:

@@ -238,8 +238,7 @@ def _status(project: Path, output: Output) -> None:
 
     Exit status 1 means that they are not installed anywhere, or that something is wrong with them.
     """
-    settings = output.settings
-    found = look_at_hooks(settings, project)
+    found = look_at_hooks(output.settings, project)
     output.show(found, describe_status(found))
     if not found.fine:
         raise click.exceptions.Exit(FOUND_PROBLEMS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import select
-import signal
 import socket
 import stat
 import sys
@@ -23,9 +22,16 @@ from typing import BinaryIO
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import warn
 from turnlog.cli.output import Output, output_options, waiting
-from turnlog.cli.terminal import FOUND_PROBLEMS, INTERRUPTED, MisuseError, clean_line, explain
+from turnlog.cli.terminal import (
+    FOUND_PROBLEMS,
+    INTERRUPTED,
+    MisuseError,
+    clean_line,
+    explain,
+    handling_signals,
+    warn,
+)
 from turnlog.config import Settings
 from turnlog.errors import TurnlogError
 from turnlog.export.plain import plural
@@ -51,13 +57,8 @@ class Interrupts:
     @contextmanager
     def caught(self) -> Iterator[Interrupts]:
         """Count for as long as this lasts."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = [(number, signal.signal(number, self._note)) for number in numbers]
-        try:
+        with handling_signals(self._note):
             yield self
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1

@@ -24,11 +24,10 @@ import click
 from msgspec import Struct
 from rich.console import Console
 
-from turnlog.cli.files import warn
 from turnlog.cli.ingest import archive_captured
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.run_dialogue import Dialogue, Display
-from turnlog.cli.terminal import MisuseError, clean
+from turnlog.cli.terminal import MisuseError, clean, warn
 from turnlog.config import Settings
 from turnlog.ingest.capture import StreamCapture
 from turnlog.messages import decode

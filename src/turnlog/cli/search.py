@@ -1,6 +1,7 @@
-"""`turnlog search`: anything that was said, given to tools or answered by them.
+"""`turnlog search` and `turnlog mcp`: asking the archive, as a person or as another program.
 
-People see hits under their sessions, each with the command that shows it in place; programs get a document.
+`search` finds anything that was said, given to tools or answered by them. People see hits under their sessions,
+each with the command that shows it in place; programs get a document.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from os.path import expanduser
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import warn
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.session_lists import place_text
+from turnlog.cli.plain_text import cell_width, local_time, place_text
 from turnlog.cli.stores import open_for, shorten_id, shorten_ids
-from turnlog.cli.tables import cell_width
-from turnlog.cli.terminal import MISUSE, NothingFoundError, clean, clean_line, shorten
-from turnlog.cli.units import local_time
+from turnlog.cli.terminal import MISUSE, MisuseError, NothingFoundError, clean, clean_line, shorten, warn
+from turnlog.config import Settings
 from turnlog.errors import QueryError
 from turnlog.instants import find_moment
 from turnlog.shapes import fill
@@ -225,8 +224,7 @@ def search_command(
     is:sidechain after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
     """
     asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
-    settings = output.settings
-    with open_for(settings) as store:
+    with open_for(output.settings) as store:
         page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
         names = {} if output.as_json else _name_sessions(store, page.hits)
     if output.as_json:
@@ -259,3 +257,38 @@ def _parse(text: str) -> Query:
         click.echo(f"  {clean_line(text)}", err=True)
         click.echo(f"  {' ' * cell_width(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
         sys.exit(MISUSE)
+
+
+@click.command(
+    "mcp",
+    epilog="""\b
+Examples:
+  claude mcp add turnlog -- turnlog mcp
+  turnlog mcp --http --port 8790
+""",
+)
+@click.option("--http", "over_http", is_flag=True, help="Answer over HTTP, at /mcp.  [default: standard input]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: where to listen.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8790, show_default=True, help="With --http.")
+def mcp_command(over_http: bool, host: str, port: int) -> None:
+    """Let other programs read the archive over MCP.
+
+    They can search, read conversations piece by piece, list projects and sessions, count usage, and ask what
+    earlier sessions did to a file. Nothing can be changed, and the size of every answer is limited. Over
+    HTTP, requests need the token from `server-token` in turnlog's directory.
+    """
+    from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
+
+    try:
+        from turnlog.integrations.mcp.server import serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "mcp_types", "starlette"):
+            raise
+        raise MisuseError("the package mcp is needed: pip install 'turnlog[mcp]'") from error
+    settings = Settings.from_env()
+    with open_for(settings) as store:
+        if over_http:
+            click.echo(f"http://{host}:{port}/mcp (token in {settings.home / TOKEN_FILE})", err=True)
+            serve_http(store, LOCAL, TokenKeeper(settings.home / TOKEN_FILE), host, port)
+        else:
+            serve_stdio(store, LOCAL)

@@ -22,10 +22,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.files import warn
 from turnlog.cli.maintenance import bring_up, is_former
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.terminal import MisuseError
+from turnlog.cli.terminal import MisuseError, warn
 from turnlog.config import Settings
 from turnlog.server.presence import AlreadyServingError, OpeningKey, Presence
 from turnlog.server.security.gate import is_loopback, parse_authority

@@ -1,4 +1,4 @@
-"""`turnlog share`, `rules` and `links`: who sees a session, in the team and outside it.
+"""`turnlog share`, `rules`, `links`, `audit`: who sees a session, in the team and outside it, and who looked.
 
 A person decides for single sessions; rules decide where nobody did. A link shows one session to whoever has the
 address, after a preview of what strangers would see.
@@ -14,21 +14,31 @@ from urllib.parse import urlsplit
 import click
 from msgspec import Struct
 
-from turnlog.cli.accounts import DAY_NS, at_cell, dry_option, find_by_id, name_state, opened_accounts, record
-from turnlog.cli.completion import complete_links, complete_rules, complete_sessions
+from turnlog.cli.accounts import (
+    DAY_NS,
+    at_cell,
+    dry_option,
+    find_by_id,
+    name_state,
+    opened_accounts,
+    record,
+    to_moment,
+)
+from turnlog.cli.completion import complete_links, complete_rules, complete_sessions, complete_users
 from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.plain_text import Column, local_time, print_table, read_time, render_table, show_list
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.tables import Column, render_table, show_list
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten, yes_option
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten, warn, yes_option
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.export.plain import plural
 from turnlog.server.presence import find_server
 from turnlog.shapes import fill, fill_dated
-from turnlog.store.accounts.interface import Accounts, Action, Link
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter, Link
 from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, ProjectRule, Visibility, find_access
+from turnlog.store.places import is_made
 
 _SHARED_TITLE = 50
 
@@ -155,8 +165,7 @@ def rules_command() -> None:
 @output_options(pages=True)
 def _list_rules(output: Output) -> None:
     """List the rules, by pattern."""
-    settings = output.settings
-    with open_for(settings) as store:
+    with open_for(output.settings) as store:
         rules = store.list_rules(LOCAL)
     nothing = "there are no rules: sessions are private unless they are shared individually"
     show_list(output, rules, lambda rule: fill(RuleItem, rule), _RULE_COLUMNS, _rule_cells, nothing)
@@ -458,3 +467,142 @@ def _describe_new_link(made: NewLink, link: LinkItem) -> Iterator[str]:
     if made.url is None:
         yield "No server is running here: put your server's address before this path, or use --url."
     yield clean_line(made.url or made.path or "")
+
+
+_ALL = 1 << 31
+_COLUMNS = (
+    Column("when"),
+    Column("who"),
+    Column("did"),
+    Column("person"),
+    Column("session", least=8, optional=1),
+    Column("detail", least=8),
+)
+
+
+class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that was done."""
+
+    id: int
+    at: datetime | None
+    who: str | None
+    """Null for the operator, and for strangers with a link."""
+    action: Action
+    person: str | None
+    """Whose session it is, or whom it is about."""
+    session: str | None
+    """The session's key."""
+    link: str | None
+    detail: str
+
+
+class AuditDocument(Struct, frozen=True, gc=False):
+    """What `turnlog audit --json` prints."""
+
+    entries: tuple[AuditItem, ...]
+    next: int | None
+    """What `--before` takes to go on; null if there is no more."""
+
+
+@click.command(
+    "audit",
+    epilog="""\b
+Examples:
+  turnlog audit                                  the newest
+  turnlog audit --person ben --action looked     who looked at Ben's sessions
+  turnlog audit --who ada --since 7d
+  turnlog audit --session 5d1c --json
+""",
+)
+@click.option("--who", metavar="NAME", shell_complete=complete_users, help="What this user did.")
+@click.option(
+    "--person",
+    metavar="NAME",
+    shell_complete=complete_users,
+    help="What concerns this user or their sessions.",
+)
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=complete_sessions,
+    help="What concerns a session: its key, or the beginning of its id.",
+)
+@click.option(
+    "--action",
+    "actions",
+    multiple=True,
+    type=click.Choice([each.value for each in Action]),
+    help="Only this action; may be repeated.",
+)
+@click.option("--since", metavar="TIME", help="At this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h.")
+@click.option("--until", metavar="TIME", help="At this time or before; a day counts to its end.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=100, show_default=True, help="How many; 0 for all of them."
+)
+@click.option(
+    "--before", type=int, metavar="NUMBER", help="Continue after a page, from the NUMBER shown at its end."
+)
+@output_options(pager=True)
+def audit_command(
+    who: str | None,
+    person: str | None,
+    session: str | None,
+    actions: Sequence[str],
+    since: str | None,
+    until: str | None,
+    limit: int,
+    before: int | None,
+    output: Output,
+) -> None:
+    """List who looked at whose sessions, and who changed what.
+
+    That is who shared, exported, deleted or linked which session, and who changed accounts, tokens, machines
+    and rules. The newest comes first. What is done on the command line is recorded as done by the operator.
+    """
+    settings = output.settings
+    asked = AuditFilter(
+        who=who,
+        person=person,
+        session=None if session is None else _find_audited(settings, session),
+        actions=tuple(map(Action, actions)),
+        since_ns=None if since is None else read_time("--since", since) * 1000,
+        until_ns=None if until is None else read_time("--until", until, ending=True) * 1000,
+    )
+    wanted = limit or _ALL
+    with opened_accounts(settings) as accounts:
+        found = accounts.list_audit(asked, before=before, limit=wanted + 1)
+    entries, next_ = found[:wanted], found[wanted - 1].id if len(found) > wanted else None
+    if output.as_json:
+        output.print_json(AuditDocument(tuple(map(_build, entries)), next_))
+    elif entries:
+        print_table(output, _COLUMNS, map(_cells, entries))
+    if not entries:
+        raise NothingFoundError("no matching entries")
+    if next_ is not None and not output.as_json:
+        warn(f"there is more; use --limit 0 to list all, or --before {next_} to continue")
+
+
+def _find_audited(settings: Settings, session: str) -> str:
+    """Return the key of a session; that of one which is deleted stands for itself."""
+    if not is_made(settings.place):
+        return session
+    try:
+        with open_for(settings) as store:
+            return find_session(store, session)[0].key
+    except NothingFoundError:
+        return session
+
+
+def _build(entry: AuditEntry) -> AuditItem:
+    return fill(AuditItem, entry, at=to_moment(entry.at_ns))
+
+
+def _cells(entry: AuditEntry) -> Iterator[str]:
+    at = to_moment(entry.at_ns)
+    yield "" if at is None else f"{local_time(at):%Y-%m-%d %H:%M:%S}"
+    stranger = entry.action is Action.LINK_OPENED
+    yield clean_line(entry.who or ("a visitor" if stranger else "operator"))
+    yield entry.action.value
+    yield clean_line(entry.person or "")
+    yield clean_line(entry.session or "")
+    yield clean_line(f"{entry.detail}{f' link {entry.link}' if entry.link else ''}")

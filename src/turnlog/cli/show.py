@@ -18,19 +18,22 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from turnlog.cli.completion import complete_sessions_or_files
-from turnlog.cli.output import Output, Row, output_options, waiting
-from turnlog.cli.rendering import (
+from turnlog.cli.conversation import (
     Detail,
     Excerpt,
     Nested,
     find_excerpt,
+    nest,
+    render_agents,
     render_conversation,
     render_excerpt,
+    render_header,
     render_tree,
+    render_turns,
 )
+from turnlog.cli.output import Output, Row, output_options, waiting
+from turnlog.cli.plain_text import marks_text
 from turnlog.cli.session_input import Shown, escape_lines, open_shown
-from turnlog.cli.session_lists import marks_text
-from turnlog.cli.session_overview import nest, render_agents, render_header, render_turns
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean
 from turnlog.config import Settings
 from turnlog.instants import from_microseconds

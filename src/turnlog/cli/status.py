@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from turnlog.cli.accounts import opened_accounts
 from turnlog.cli.output import Output, output_options
+from turnlog.cli.plain_text import size_text
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
-from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.ingest.exclusions import Exclusion

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from turnlog.cli.output import color_option, json_option
+from turnlog.cli.plain_text import LOCAL, cents_text, duration_text
 from turnlog.cli.terminal import bold, dim, shorten
-from turnlog.cli.units import LOCAL, cents_text, duration_text
 from turnlog.config import Settings
 from turnlog.store.usage.building import build_blocks
 from turnlog.store.usage.cells import Days, UsageCell, find_zone

@@ -15,8 +15,7 @@ from importlib import import_module
 from itertools import takewhile
 from operator import eq
 
-from turnlog.cli.files import warn
-from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten
+from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.store.interface import CaredStore, KnownSession, Store, find_known, find_sessions

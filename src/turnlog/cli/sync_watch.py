@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
 
 from msgspec import Struct
 
-from turnlog.cli.files import warn
 from turnlog.cli.output import Output, waiting
-from turnlog.cli.refresh import describe_sync
+from turnlog.cli.plain_text import describe_sync
 from turnlog.cli.stores import open_for
-from turnlog.cli.terminal import MisuseError, clean_line
+from turnlog.cli.terminal import MisuseError, clean_line, stopped_by_signals, warn
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
@@ -93,26 +89,6 @@ def _require_config_dir(path: Path) -> Path:
     if not any(root.is_dir() for root in list_roots([path])):
         raise MisuseError(f"{path_text(path)}: only folders with Claude Code's `projects` in them are watched")
     return Path(os.path.abspath(path))
-
-
-@contextmanager
-def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """End in an orderly way when interrupted or terminated; at the second time, at once."""
-    received: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        stop()
-        signal.signal(number, signal.default_int_handler)
-
-    before = [(number, signal.signal(number, handle)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
-    if signal.SIGINT in received:
-        raise KeyboardInterrupt
 
 
 def _tell(output: Output, followed: Followed) -> None:

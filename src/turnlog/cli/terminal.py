@@ -16,7 +16,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from types import FrameType
 from typing import Final
 
 import click
@@ -108,3 +112,35 @@ def explain(error: OSError) -> str:
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+def warn(message: str) -> None:
+    """Say something on the way."""
+    click.echo(f"turnlog: {clean_line(message)}", err=True)
+
+
+@contextmanager
+def handling_signals(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have interruption and termination handled by a function for as long as this lasts."""
+    before = [(number, signal.signal(number, handle)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """End in an orderly way when interrupted or terminated; at the second time, at once."""
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        stop()
+        signal.signal(number, signal.default_int_handler)
+
+    with handling_signals(handle):
+        yield
+    if signal.SIGINT in received:
+        raise KeyboardInterrupt

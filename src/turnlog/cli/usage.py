@@ -19,9 +19,16 @@ import msgspec
 
 from turnlog.cli.files import find_files, find_own_files
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.tables import Column, cell_width, render_csv, render_table
+from turnlog.cli.plain_text import (
+    LOCAL,
+    Column,
+    cell_width,
+    count_text,
+    duration_text,
+    render_csv,
+    render_table,
+)
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean_line, dim
-from turnlog.cli.units import LOCAL, count_text, duration_text
 from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.store.places import is_made
@@ -402,7 +409,7 @@ def _report_archive(
     from turnlog.store.opening import open_store
 
     if not no_sync:
-        from turnlog.cli.refresh import refresh
+        from turnlog.cli.sync import refresh
 
         refresh(settings)
     with closing(open_store(settings.place, read_only=True)) as store:

@@ -11,20 +11,25 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from turnlog.cli.files import Found, warn
+from turnlog.cli.files import Found
 from turnlog.cli.output import waiting
-from turnlog.cli.terminal import explain
+from turnlog.cli.terminal import explain, warn
+from turnlog.instants import to_microseconds
 from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.source import AnswerCell, CallUse
+from turnlog.store.usage.source import FAILED, AnswerCell, CallUse
 from turnlog.transcripts.files.session_files import path_text, project_name
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
 from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, scan_file
+
+if TYPE_CHECKING:
+    from turnlog.messages import Line
 
 _WORTH_PROCESSES = 24 << 20
 """Below so many bytes, starting another process takes longer than the work."""
@@ -234,12 +239,10 @@ class FileUsage:
 
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
-        from turnlog.cli.usage_calls import read_calls
-
         calls: list[CallUse] = []
         for path in self._found.paths:
             with suppress(OSError):  # it was said when its usage was read
-                calls += read_calls(path)
+                calls += _read_calls(path)
         return calls
 
     def list_reported(self) -> list[ReportedCost]:
@@ -303,6 +306,32 @@ class FileUsage:
             cwds = [cwd for source in own if source in self._scans for cwd in self._scans[source].cwds]
             home = Home(session.name, project_name(cwds, session.project_folder))
             self._homes.update(dict.fromkeys(own, home))
+
+
+def _read_calls(path: Path) -> Iterator[CallUse]:
+    """Yield the calls of a file; raises `OSError`."""
+    from turnlog.messages.envelope import instant
+    from turnlog.transcripts.calls.builder import build_calls
+    from turnlog.transcripts.files.reader import read_lines
+    from turnlog.transcripts.usage.sightings import find_sighting
+
+    def find_time(line: Line) -> int | None:
+        moment = instant(getattr(line.entry, "timestamp", None))
+        return None if moment is None else to_microseconds(moment)
+
+    source = path_text(path)
+    for index, call in enumerate(build_calls(read_lines(path, source=source)).calls):
+        answer = find_sighting(call.place.line)
+        yield CallUse(
+            message=None if answer is None else answer.message,
+            id=call.id,
+            name=call.name,
+            failed=call.state in FAILED,
+            started=find_time(call.place.line),
+            ended=None if call.result is None else find_time(call.result.place.line),
+            source=source,
+            order=index,
+        )
 
 
 def _show_progress() -> Showing:

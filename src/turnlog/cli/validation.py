@@ -17,10 +17,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file, warn
+from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file
 from turnlog.cli.output import Output, output_options, track, waiting
 from turnlog.cli.session_input import is_file_name, open_shown
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain, warn
 from turnlog.errors import MigrationError
 from turnlog.export.plain import plural
 from turnlog.messages import Dialect, Line
