@@ -84,7 +84,7 @@ format: setup
 	cd web && npm run --silent format
 
 docs: setup
-	$(BIN)/python -m turnlog.cli.reference docs/cli.md docs/transcripts.md docs/hooks.md
+	PYTHONPATH=tests $(BIN)/python -m command_reference docs/cli.md docs/transcripts.md docs/hooks.md
 	PYTHONPATH=tests $(BIN)/python -m api_reference
 
 # Pictures of every page, light and dark, on the real server with its sample sessions.

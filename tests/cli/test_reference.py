@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import run
-from turnlog.cli.reference import list_names, render_help, update
+from command_reference import list_names, render_help, update
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 

@@ -36,7 +36,7 @@ from msgspec import Struct
 from turnlog.ingest.spool import SPOOL
 from turnlog.server import audit
 from turnlog.server.asgi import App, Compression, Heads, Receive, Scope, Send
-from turnlog.server.audit import Auditor, build_visit
+from turnlog.server.audit import Auditor, build_asked, build_visit
 from turnlog.server.board import board
 from turnlog.server.board.watch import StateWatch
 from turnlog.server.errors import ErrorDocument
@@ -81,83 +81,14 @@ from turnlog.store.places import home_of
 
 logger = logging.getLogger("turnlog.server.requests")
 
-HANDLERS: Sequence[Any] = (
-    status.get_health,
-    status.get_ready,
-    login.open_page,
-    login.create_key,
-    login.get_login,
-    login.log_in,
-    login.log_out,
-    login.begin_login,
-    login.finish_login,
-    people.get_me,
-    people.list_users,
-    people.add_user,
-    people.change_user,
-    people.disable_user,
-    people.enable_user,
-    people.list_tokens,
-    people.create_token,
-    people.revoke_token,
-    people.list_machines,
-    people.assign_machine,
-    status.get_metrics,
-    status.get_status,
-    sessions.list_projects,
-    sessions.list_sessions,
-    sessions.list_facets,
-    sessions.get_session_detail,
-    sessions.change_marks,
-    messages.list_messages,
-    messages.get_raw_message,
-    timeline.list_timeline,
-    actions.list_actions,
-    conversation.list_turns,
-    conversation.get_tree,
-    conversation.list_agents,
-    conversation.list_problems,
-    conversation.list_sidechains,
-    conversation.list_sidechain_calls,
-    conversation.list_calls,
-    messages.get_image,
-    messages.get_tool_result,
-    messages.list_captures,
-    messages.get_capture,
-    search.search,
-    sessions.get_usage,
-    archive.get_archive,
-    archive.verify_archive,
-    archive.find_verification,
-    archive.lift_tombstone,
-    archive.forget_session,
-    archive.restore_files,
-    exports.export_sessions,
-    exports.preview_export,
-    live.open_stream,
-    hooks.receive_hook,
-    hooks.list_hook_events,
-    ingest.get_ingest_state,
-    ingest.receive_upload,
-    ingest.receive_uploaded_hooks,
-    board.get_mission_control,
-    status.get_notifications,
-    status.test_notifications,
-    sharing.list_rules,
-    sharing.set_rule,
-    sharing.weigh_rule,
-    sharing.list_links,
-    sharing.preview_link,
-    sharing.create_link,
-    sharing.revoke_link,
-    archive.weigh_session,
-    archive.delete_session,
-    audit.list_audit,
-    sharing.get_access,
-    sharing.change_access,
-    sharing.change_accesses,
-)
-"""All routes, in the order in which the schema has them; a new one is added here."""
+_RESOURCES = (
+    status, login, people, sessions, messages, timeline, actions, conversation, search, archive, exports, live,
+    hooks, ingest, board, sharing, audit,
+)  # fmt: skip
+HANDLERS = [
+    each for module in _RESOURCES for each in vars(module).values() if isinstance(each, HTTPRouteHandler)
+]
+"""All routes: what handles requests in the module of a resource."""
 
 
 class Application:
@@ -220,6 +151,7 @@ def build_app(
         dependencies={
             **build_dependencies(store, accounts, syncing),
             "visit": Provide(build_visit, sync_to_thread=False),
+            "asked": Provide(build_asked, sync_to_thread=False),
             **{name: _give(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,

@@ -14,7 +14,8 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -24,8 +25,16 @@ from litestar.params import QueryParameter, SkipValidation
 from msgspec import Struct
 
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.requests import LARGEST, GivenAccounts, Limit
-from turnlog.server.security.callers import Caller, CallerKind, GivenCaller
+from turnlog.server.requests import (
+    LARGEST,
+    GivenAccounts,
+    GivenScope,
+    GivenStore,
+    Limit,
+    NamedSession,
+    check_unchanged,
+)
+from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import instant_of
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
@@ -33,6 +42,7 @@ from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.queries.actions import SessionActions
 
 logger = logging.getLogger("turnlog.server")
 
@@ -196,17 +206,6 @@ class HeardSession(Struct, frozen=True):
         return 0 if self.stored is None else self.stored.revision
 
 
-def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> HeardSession:
-    """Return a session known from files or from hooks, and record the look; raises as `get_session`."""
-    try:
-        session = get_session(store, visible, name, visit)
-    except NotFoundError:
-        if not has_deliveries(store, visible, name, visit):
-            raise
-        return HeardSession(name, name, None)
-    return HeardSession(session.key, session.row.session_id or name_session(session), session)
-
-
 def has_deliveries(
     store: CaredStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
 ) -> bool:
@@ -224,6 +223,70 @@ def has_deliveries(
 def may_change(caller: Caller, person: str | None) -> bool:
     """Return whether a caller may set who sees this person's session, make links to it, and delete it."""
     return caller.is_admin or (caller.may_write and person is not None and person == caller.name)
+
+
+def get_own(store: Store, visible: Scope, name: str, visit: Visit, refusal: str) -> StoredSession:
+    """Return a session that the caller may change, as `get_session` does; raises `RequestError` for others."""
+    session = get_session(store, visible, name, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid(refusal)
+    return session
+
+
+class AskedSession(Struct, frozen=True):
+    """The session that an address names. It is looked for, and the look recorded, when a handler asks for it."""
+
+    request: Request[Any, Any, Any]
+    name: str
+    store: CaredStore
+    visible: Scope
+    visit: Visit
+
+    def get(self) -> StoredSession:
+        """Return the session; raises as `get_session`."""
+        return get_session(self.store, self.visible, self.name, self.visit)
+
+    def get_own(self, refusal: str) -> StoredSession:
+        """Return the session if the caller may change it; raises `RequestError` with a refusal otherwise."""
+        return get_own(self.store, self.visible, self.name, self.visit, refusal)
+
+    def get_heard(self) -> HeardSession:
+        """Return the session, known from files or from hooks; raises as `get_session`."""
+        try:
+            session = self.get()
+        except NotFoundError:
+            if not has_deliveries(self.store, self.visible, self.name, self.visit):
+                raise
+            return HeardSession(self.name, self.name, None)
+        return HeardSession(session.key, session.row.session_id or name_session(session), session)
+
+    def get_unchanged(self) -> StoredSession:
+        """Return the session, unless the client has this state of it: then `NotModifiedError` is raised."""
+        session = self.get()
+        check_unchanged(self.request, session.key, session.revision)
+        return session
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[StoredSession, SessionActions]]:
+        """Yield the session, as `get_unchanged` returns it, and what it is made of."""
+        session = self.get_unchanged()
+        with self.store.open_session(self.visible, session.key) as opened:
+            yield session, opened
+
+
+GivenSession = NamedDependency[SkipValidation[AskedSession]]
+"""Parameter `asked`: the session that the address names."""
+
+
+def build_asked(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+) -> AskedSession:
+    """Return which session is asked for, and by whom."""
+    return AskedSession(request, id, store, visible, visit)
 
 
 class AuditItem(Struct, frozen=True, gc=False, kw_only=True):

@@ -6,24 +6,21 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-from litestar import Request, get
+from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
 from turnlog.messages import Line
-from turnlog.server.audit import GivenVisit, get_heard
+from turnlog.server.audit import GivenSession
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.requests import (
     FROM_ZERO,
     LARGEST,
     Categories,
-    GivenScope,
-    GivenStore,
-    NamedSession,
     check_unchanged,
 )
 from turnlog.server.routes.timeline import list_runs
@@ -274,11 +271,7 @@ _decode = msgspec.json.Decoder(_Cursor).decode
 
 @get("/api/sessions/{id:str}/actions", opt=LINKED, sync_to_thread=True)
 def list_actions(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     category: Categories = None,
     outcome: Annotated[
         list[ActionState] | None, QueryParameter(max_items=20, description="Their outcome.")
@@ -308,9 +301,9 @@ def list_actions(
     Calls and events are in file order; several files and hook events are merged by time. Slowest first, only
     actions with a known duration are listed. This also works for sessions known only from hooks.
     """
-    heard = get_heard(store, visible, id, visit)
-    last_change = store.read_feed(visible).last
-    check_unchanged(request, heard.key, heard.revision, last_change)
+    heard = asked.get_heard()
+    last_change = asked.store.read_feed(asked.visible).last
+    check_unchanged(asked.request, heard.key, heard.revision, last_change)
     where = ActionFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if outcome is None else tuple(each.value for each in outcome),
@@ -318,7 +311,7 @@ def list_actions(
         min_ms=0 if min_ms is None and sort is ActionsOrder.SLOWEST else min_ms,
     )
     begin = None if cursor is None else _read_cursor(cursor)
-    with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
+    with asked.store.open_session(asked.visible, heard.key, hooks=heard.hooks) as session:
         actions = session.list_actions(
             where,
             after=None if begin is None else begin.point,
@@ -329,8 +322,8 @@ def list_actions(
         project = None if heard.stored is None else heard.stored.row.project
         items = _view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
         tally = _TALLIES.recall(
-            store,
-            (visible, heard.key, last_change, where),
+            asked.store,
+            (asked.visible, heard.key, last_change, where),
             lambda: session.tally_actions(where, spans=_MOST_SPANS),
         )
     return ActionPage(

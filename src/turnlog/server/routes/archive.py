@@ -34,7 +34,7 @@ from turnlog.ingest.retention import (
     list_managed_settings,
     read_shortest_retention,
 )
-from turnlog.server.audit import GivenVisit, Visit, get_session, may_change
+from turnlog.server.audit import AskedSession, GivenSession
 from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import (
@@ -42,12 +42,11 @@ from turnlog.server.requests import (
     GivenContext,
     GivenScope,
     GivenStore,
-    NamedSession,
     ServerContext,
     decode_body,
 )
 from turnlog.server.routes.status import WITH_PROBLEMS
-from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
+from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
 from turnlog.server.sessions import SHORTEST, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifyNews
@@ -56,7 +55,6 @@ from turnlog.store.interface import (
     Backup,
     CaredStore,
     KnownSession,
-    Store,
     Tombstone,
     count_files,
     find_known,
@@ -448,12 +446,9 @@ def lift_tombstone(
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
 def forget_session(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[Wish],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     context: GivenContext,
 ) -> Response[Forgetting]:
     """Permanently remove a session from the archive, or report what would be removed.
@@ -461,15 +456,13 @@ def forget_session(
     It must be named by its full id or key. Files outside the archive are not changed, except those that
     turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
-    wiped = (
-        store.forget(visible, [known.key], dry_run=True) if wish.dry_run else store.forget(visible, [known.key])
-    )
+    wish, known = decode_body(body, Wish), _get_exactly(asked)
+    wiped = asked.store.forget(asked.visible, [known.key], dry_run=wish.dry_run)
     captured = context.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
     if captured is not None and not wish.dry_run:
         remove_captures([known], captured)
-    backups = list_holding(store, [known.key], visible)
+    backups = list_holding(asked.store, [known.key], asked.visible)
     told = Forgetting(
         done=not wish.dry_run,
         sessions=wiped.sessions,
@@ -489,12 +482,9 @@ def forget_session(
 
 @post("/api/sessions/{id:str}/restore", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def restore_files(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[Wish],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     context: GivenContext,
 ) -> Restoring:
     """Restore the files of a session to where Claude Code kept them, or report which would be restored.
@@ -502,11 +492,13 @@ def restore_files(
     It must be named by its full id or key. Nothing is overwritten, and nothing is written outside Claude
     Code's own folders, except what turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
+    wish, known = decode_body(body, Wish), _get_exactly(asked)
     captured = context.captured_dir
     places = [*context.config_dirs, *([] if captured is None else [captured])]
     try:
-        found = restore_session(store, visible, known, dry_run=wish.dry_run, within=list_roots(places))
+        found = restore_session(
+            asked.store, asked.visible, known, dry_run=wish.dry_run, within=list_roots(places)
+        )
     except OSError as error:
         problem = ErrorDetail(where=path_text(error.filename or ""), message=error.strerror or "")
         raise RequestError(409, "not_written", "A file could not be written", details=(problem,)) from error
@@ -517,15 +509,13 @@ def restore_files(
     )
 
 
-def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> KnownSession:
+def _get_exactly(asked: AskedSession) -> KnownSession:
     """Return a session that is named in full: what begins alike today may be another one tomorrow."""
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner of the session and admins can do this")
-    known = find_known(store, visible, session.key)
+    session = asked.get_own("Only the owner of the session and admins can do this")
+    known = find_known(asked.store, asked.visible, session.key)
     if known is None:
         raise NotFoundError("There is no such session")
-    if name not in (session.key, session.row.session_id, known.session_id):
+    if asked.name not in (session.key, session.row.session_id, known.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     return known
 
@@ -573,29 +563,27 @@ class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
     """Backups that still have it."""
 
 
+_NOT_OWN = "Only the owner and admins can delete this session"
+
+
 @get("/api/sessions/{id:str}/weight", sync_to_thread=True)
-def weigh_session(
-    id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit, accounts: GivenAccounts
-) -> SessionWeight:
+def weigh_session(asked: GivenSession, accounts: GivenAccounts) -> SessionWeight:
     """Return what deleting a session would remove, and which backups would still have it."""
-    session = _get_own(store, visible, id, visit)
-    weighed = store.forget(visible, [session.key], dry_run=True)
+    session = asked.get_own(_NOT_OWN)
+    weighed = asked.store.forget(asked.visible, [session.key], dry_run=True)
     return SessionWeight(
         sessions=weighed.sessions,
         files=weighed.files,
         bytes=weighed.bytes,
         deliveries=weighed.deliveries,
         links=_count_open(accounts, session.key),
-        backups=_list_holding(store, session.key, visit.caller),
+        backups=_list_holding(asked.store, session.key, asked.visit.caller),
     )
 
 
 @delete("/api/sessions/{id:str}", status_code=200, sync_to_thread=True)
 def delete_session(
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     accounts: GivenAccounts,
     context: GivenContext,
 ) -> Response[DeletedSession]:
@@ -604,20 +592,20 @@ def delete_session(
     It must be named by its full id or key; its owner and admins may delete it. No collector brings it
     back. The response lists what cannot be deleted from here: backups that still have it.
     """
-    session = _get_own(store, visible, id, visit)
-    if id not in (session.key, session.row.session_id):
+    session = asked.get_own(_NOT_OWN)
+    if asked.name not in (session.key, session.row.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
-    known = find_known(store, visible, session.key)
+    known = find_known(asked.store, asked.visible, session.key)
     entry = AuditEntry(
         at_ns=time.time_ns(),
-        who=visit.caller.name,
+        who=asked.visit.caller.name,
         action=Action.FORGOTTEN,
         session=session.key,
         person=session.person,
     )
-    visit.audit.record([entry])  # first: nothing goes without being recorded
+    asked.visit.audit.record([entry])  # first: nothing goes without being recorded
     links = accounts.revoke_links([session.key])
-    gone = store.forget(visible, [session.key])
+    gone = asked.store.forget(asked.visible, [session.key])
     if gone.sessions == 0:
         raise StoreError("the session could not be deleted")
     captured = context.captured_dir
@@ -630,17 +618,10 @@ def delete_session(
         deliveries=gone.deliveries,
         links=links,
         scrubbed=gone.scrubbed,
-        backups=_list_holding(store, session.key, visit.caller),
+        backups=_list_holding(asked.store, session.key, asked.visit.caller),
     )
     # The browser may have kept answers, to ask whether they still hold.
     return Response(told, headers={"clear-site-data": '"cache"'})
-
-
-def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can delete this session")
-    return session
 
 
 def _count_open(accounts: Accounts, key: str) -> int:

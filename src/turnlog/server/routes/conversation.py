@@ -10,27 +10,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby, islice, pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Request, get
+from litestar import get
 from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
 from turnlog.messages import ProblemKind
-from turnlog.server.audit import GivenVisit, get_session
+from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import CallPage, CallViewer, view_call
 from turnlog.server.requests import (
     FROM_ZERO,
     LARGEST,
     Cursor,
-    GivenScope,
-    GivenStore,
     Limit,
-    NamedSession,
     Source,
-    check_unchanged,
     find_next,
 )
 from turnlog.server.security.callers import LINKED
@@ -242,18 +238,12 @@ _MOST_PROBLEMS = 50
 
 @get("/api/sessions/{id:str}/turns", opt=LINKED, sync_to_thread=True)
 def list_turns(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Turns:
     """List a session's turns: each prompt with what it took to answer it."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         main, total = opened.main, opened.count_turns()
         rows = [] if main is None else opened.list_turns(cursor, limit)
         prompts = [] if main is None else main.list_at(row.prompt for row in rows)
@@ -278,11 +268,7 @@ def list_turns(
 
 @get("/api/sessions/{id:str}/tree", opt=LINKED, sync_to_thread=True)
 def get_tree(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     source: Source = None,
     first: Annotated[
         int,
@@ -298,9 +284,7 @@ def get_tree(
     ] = 1000,
 ) -> Tree:
     """Return which message follows which, starting at one, and all branches."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         chapter = opened.find_chapter(source)
         parents = () if chapter is None else tuple(row.parent for row in chapter.list_messages(first, limit))
         branches = [] if chapter is None else chapter.list_branches()
@@ -326,18 +310,12 @@ def get_tree(
 
 @get("/api/sessions/{id:str}/agents", opt=LINKED, sync_to_thread=True)
 def list_agents(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of agents.")] = 1000,
     cursor: Cursor = 0,
 ) -> Agents:
     """List a session's sub-agents, at any depth."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         rows = opened.list_agents()
     items = tuple(map(_view_agent, rows[cursor : cursor + limit]))
     return Agents(
@@ -347,11 +325,7 @@ def list_agents(
 
 @get("/api/sessions/{id:str}/problems", sync_to_thread=True)
 def list_problems(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of lines.")] = 100,
     cursor: Cursor = 0,
 ) -> Problems:
@@ -359,9 +333,7 @@ def list_problems(
 
     `limit` and `cursor` count lines; each may have several problems.
     """
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (_, opened):
         files = sorted(opened.files, key=lambda file: file.source)
         every = ((file, line) for file in files for line in file.list_flawed())
         flawed = list(islice(every, cursor, cursor + limit + 1))
@@ -403,11 +375,7 @@ def _view_agent(row: AgentRecord) -> Agent:
 
 @get("/api/sessions/{id:str}/calls", opt=LINKED, sync_to_thread=True)
 def list_calls(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     source: Annotated[
         str | None, QueryParameter(max_length=200, description="A file of the session; all files by default.")
     ] = None,
@@ -423,17 +391,16 @@ def list_calls(
     cursor: Cursor = 0,
 ) -> CallPage:
     """List a session's tool calls: the transcript's, then those of each agent's file."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
+    session = asked.get_unchanged()
     where = CallFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if call_state is None else tuple(each.value for each in call_state),
         name=name,
     )
-    with store.open_session(visible, session.key) as opened:
+    with asked.store.open_session(asked.visible, session.key) as opened:
         found = opened.find_calls(where, source=source, first=cursor, count=limit)
         if bodies:
-            items = CallViewer(store, visible, session).list_calls(found.calls)
+            items = CallViewer(asked.store, asked.visible, session).list_calls(found.calls)
         else:
             items = tuple(view_call(*each) for each in found.calls)
     return CallPage(items=items, total=found.total, next=find_next(cursor, items, found.total))
@@ -481,11 +448,7 @@ class _Group(Struct, frozen=True):
 
 @get("/api/sessions/{id:str}/sidechains", opt=LINKED, sync_to_thread=True)
 def list_sidechains(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Sidechains:
@@ -493,9 +456,7 @@ def list_sidechains(
 
     The calls of a group are loaded when it is opened.
     """
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         main = opened.main
         groups = [] if main is None else _list_groups(main)
         chosen = groups[cursor : cursor + limit]
@@ -513,19 +474,13 @@ def list_sidechains(
 
 @get("/api/sessions/{id:str}/sidechains/{message_uuid:str}", opt=LINKED, sync_to_thread=True)
 def list_sidechain_calls(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
+    asked: GivenSession,
     message_uuid: Annotated[str, PathParameter(description="`message_uuid` of a group.")],
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List the calls of one group, with their inputs and results."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         main = opened.main
         head = None if main is None else main.find_message(message_uuid)
         groups = [] if main is None or head is None else _list_groups(main)
@@ -533,7 +488,7 @@ def list_sidechain_calls(
         if main is None or group is None:
             raise NotFoundError("There is no such sidechain")
         calls = [(main, call) for call in group.calls[cursor : cursor + limit]]
-        items = CallViewer(store, visible, session).list_calls(calls)
+        items = CallViewer(asked.store, asked.visible, session).list_calls(calls)
     return CallPage(items=items, total=len(group.calls), next=find_next(cursor, items, len(group.calls)))
 
 

@@ -34,14 +34,13 @@ from msgspec.structs import astuple, replace
 
 from turnlog.ingest.spool import LARGEST, Frame, Spool, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.spool_import import SpoolImporter
-from turnlog.server.audit import GivenVisit, Visit, get_session, has_deliveries
+from turnlog.server.audit import AskedSession, GivenSession, has_deliveries
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import FROM_ZERO, GivenMachines, GivenScope, GivenStore, NamedSession
+from turnlog.server.requests import FROM_ZERO, GivenMachines
 from turnlog.server.requests import LARGEST as MOST_NUMBER
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, HookGroup, is_shown
 
@@ -392,10 +391,7 @@ async def receive_hook(
 
 @get("/api/sessions/{id:str}/hook-events", sync_to_thread=True)
 def list_hook_events(
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     hooks: GivenHooks,
     first: Annotated[
         int,
@@ -409,11 +405,13 @@ def list_hook_events(
 
     This also works for sessions known only from hooks.
     """
-    session_id = _find_session_id(store, visible, hooks, id, visit)
+    session_id = _find_session_id(asked, hooks)
     # The window does not know whose events it has: only the store does.
-    pending = [] if visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
+    pending = (
+        [] if asked.visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
+    )
     which = DeliveryFilter(session_id=session_id, events_only=True, first=first, count=limit, payloads=False)
-    events = store.list_deliveries(visible, which)
+    events = asked.store.list_deliveries(asked.visible, which)
     if pending and len(events) < limit:
         # They were listed first, so what has come into the store meanwhile is among both.
         read = {event.delivery_id for event in events}
@@ -423,12 +421,12 @@ def list_hook_events(
     return [_view(event) for event in events[:limit]]
 
 
-def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit) -> str:
-    if has_deliveries(store, visible, name, visit):
-        return name
-    if visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(name):
-        return name
-    return get_session(store, visible, name, visit).row.session_id or ""
+def _find_session_id(asked: AskedSession, hooks: HookReceiver) -> str:
+    if has_deliveries(asked.store, asked.visible, asked.name, asked.visit):
+        return asked.name
+    if asked.visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(asked.name):
+        return asked.name
+    return asked.get().row.session_id or ""
 
 
 def _view(delivery: HookDelivery) -> HookEventItem:

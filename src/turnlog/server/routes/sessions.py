@@ -20,7 +20,7 @@ from litestar.params import JSONBody, QueryParameter, RawBody, SkipValidation
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from turnlog.server.audit import GivenVisit, get_session, may_change
+from turnlog.server.audit import GivenSession, get_session
 from turnlog.server.board.watch import GivenWatch
 from turnlog.server.errors import ErrorDetail, InvalidRequestError
 from turnlog.server.requests import (
@@ -28,13 +28,12 @@ from turnlog.server.requests import (
     GivenScope,
     GivenStore,
     Limit,
-    NamedSession,
     check_unchanged,
     decode_body,
     find_next,
     parse_moment,
 )
-from turnlog.server.security.callers import LINKED, Caller, GivenCaller, forbid
+from turnlog.server.security.callers import LINKED, Caller, GivenCaller
 from turnlog.server.sessions import (
     Marks,
     Projects,
@@ -235,20 +234,16 @@ def list_facets(
 
 @get("/api/sessions/{id:str}", opt=LINKED, sync_to_thread=True)
 def get_session_detail(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     watch: GivenWatch,
 ) -> SessionDetail:
     """Return what is known of a session at a glance."""
-    session = get_session(store, visible, id, visit)
-    last = store.read_feed(visible).last
+    session = asked.get()
+    last = asked.store.read_feed(asked.visible).last
     item = view_session(session, watch.find_state(session))
-    if visit.caller.link is not None:  # strangers see what was said, and not by whom
+    if asked.visit.caller.link is not None:  # strangers see what was said, and not by whom
         item = replace(item, person=None, machine="", series=None)
-    check_unchanged(request, session.key, last, item.state)
+    check_unchanged(asked.request, session.key, last, item.state)
     return SessionDetail(
         session=item,
         path=clean_text(session.path),
@@ -260,17 +255,13 @@ def get_session_detail(
 
 @patch("/api/sessions/{id:str}/marks", sync_to_thread=True)
 def change_marks(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[MarksChange],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
 ) -> Marks:
     """Name a session, tag it, star it, add a note, or hide it from lists."""
-    wanted, session = decode_body(body, MarksChange), get_session(store, visible, id, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can mark this session")
+    wanted = decode_body(body, MarksChange)
+    session = asked.get_own("Only the owner and admins can mark this session")
     change = MarkChange(
         name=wanted.name,
         note=wanted.note,
@@ -279,8 +270,8 @@ def change_marks(
         tags=wanted.add_tags,
         untags=wanted.remove_tags,
     )
-    store.mark(visible, [session.key], change)
-    return view_marks(get_session(store, visible, session.key, visit))
+    asked.store.mark(asked.visible, [session.key], change)
+    return view_marks(get_session(asked.store, asked.visible, session.key, asked.visit))
 
 
 @get("/api/usage", sync_to_thread=True)

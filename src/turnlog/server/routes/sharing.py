@@ -16,22 +16,19 @@ from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import build_preview
-from turnlog.server.audit import GivenAudit, GivenVisit, Visit, get_session, may_change
+from turnlog.server.audit import GivenAudit, GivenSession, GivenVisit, Visit, get_own, may_change
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
     GivenContext,
     GivenScope,
     GivenStore,
-    NamedSession,
     decode_body,
 )
-from turnlog.server.security.callers import ADMINS, Caller, GivenCaller, forbid
+from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
-from turnlog.store.interface import Store
-from turnlog.store.lists import StoredSession
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
 _LONGEST_DAYS = 365
@@ -213,36 +210,30 @@ def _view_link(link: Link) -> SharedLink:
 
 @get("/api/sessions/{id:str}/access", sync_to_thread=True)
 def get_access(
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Return who may see a session, and why."""
-    session = get_session(store, visible, id, visit)
-    found = _find(store, visible, session.key)
-    return _view_access(store, accounts, visible, found, visit.caller)
+    session = asked.get()
+    found = _find(asked.store, asked.visible, session.key)
+    return _view_access(asked.store, accounts, asked.visible, found, asked.visit.caller)
 
 
 @put("/api/sessions/{id:str}/access", sync_to_thread=True)
 def change_access(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[AccessChange],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Set who may see a session; its owner and admins may do this."""
     wanted = decode_body(body, AccessChange)
-    session = get_session(store, visible, id, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can change who sees this session")
-    changed = store.set_visibility(visible, [session.key], wanted.visibility)
-    visit.audit.record(_list_entries(visit.caller, changed, wanted.visibility))
-    return _view_access(store, accounts, visible, _find(store, visible, session.key), visit.caller)
+    session = asked.get_own("Only the owner and admins can change who sees this session")
+    changed = asked.store.set_visibility(asked.visible, [session.key], wanted.visibility)
+    asked.visit.audit.record(_list_entries(asked.visit.caller, changed, wanted.visibility))
+    return _view_access(
+        asked.store, accounts, asked.visible, _find(asked.store, asked.visible, session.key), asked.visit.caller
+    )
 
 
 @post("/api/access", status_code=200, sync_to_thread=True)
@@ -323,6 +314,7 @@ def weigh_rule(data: JSONBody[RuleChange], body: RawBody, store: GivenStore, vis
     return RuleWeight(sessions=store.set_rule(visible, wanted.pattern, wanted.visibility, dry_run=True))
 
 
+_NOT_OWN = "Only the owner and admins can share this session"
 _DAY_NS = 24 * 3600 * 1_000_000_000
 
 
@@ -350,7 +342,7 @@ def preview_link(
 ) -> LinkPreviewed:
     """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkAsked)
-    session = _get_own(store, visible, wanted.session, visit)
+    session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
     return LinkPreviewed(
@@ -380,7 +372,7 @@ def create_link(
     Its owner and admins may do this. The address is shown only once.
     """
     wanted = decode_body(body, LinkWanted)
-    session = _get_own(store, visible, wanted.session, visit)
+    session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     title = session.marks.name or session.row.title or name_session(session)
     link, secret = accounts.create_link(
         session.key,
@@ -417,13 +409,6 @@ def revoke_link(
     if link.revoked_ns is None:
         accounts.revoke_link(link.id)
         audit.record([_build_entry(visit, link, Action.LINK_REVOKED, person)])
-
-
-def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can share this session")
-    return session
 
 
 def _build_entry(visit: Visit, link: Link, action: Action, person: str | None) -> AuditEntry:

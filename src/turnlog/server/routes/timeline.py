@@ -6,14 +6,14 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
-from litestar import Request, get
+from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.audit import GivenVisit, get_heard
+from turnlog.server.audit import GivenSession
 from turnlog.server.messages import Message
 from turnlog.server.requests import (
     Active,
@@ -23,10 +23,7 @@ from turnlog.server.requests import (
     Before,
     BranchNumber,
     Categories,
-    GivenScope,
-    GivenStore,
     Lanes,
-    NamedSession,
     Roles,
     Source,
     WindowLimit,
@@ -298,11 +295,7 @@ def _read_context(text: str | None) -> Raw | None:
 
 @get("/api/sessions/{id:str}/timeline", opt=LINKED, sync_to_thread=True)
 def list_timeline(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     source: Source = None,
     agent: AgentId = None,
     around: Around = None,
@@ -324,16 +317,16 @@ def list_timeline(
     them, unless messages are selected by filters. A session known only from hooks has hook events and no
     messages.
     """
-    heard = get_heard(store, visible, id, visit)
-    check_unchanged(request, heard.key, heard.revision, store.read_feed(visible).last)
-    with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
+    heard = asked.get_heard()
+    check_unchanged(asked.request, heard.key, heard.revision, asked.store.read_feed(asked.visible).last)
+    with asked.store.open_session(asked.visible, heard.key, hooks=heard.hooks) as session:
         if heard.stored is None:
             items, omitted = view_timeline(session, None, (), (), above=True)
             return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
         where = build_filter(lane, role, category, branch, active)
         found = ask_window(session, Asked(source, agent, around, before, after, limit), where)
         selection, chapter = found.selection, found.selection.chapter
-        messages = view_window(store, visible, heard.stored, found)
+        messages = view_window(asked.store, asked.visible, heard.stored, found)
         above = messages[0].index if messages else found.at
         below = messages[-1].index + 1 if messages else found.at
         is_first = not selection.list_before(above, 1)

@@ -1,8 +1,9 @@
 """What is generated in the documentation: the help of commands, the rules of validation, the table of hooks.
 
-`python -m turnlog.cli.reference docs/cli.md` brings a page up to date: between `<!-- help: turnlog show -->`
-and `<!-- end -->` stands what `turnlog show --help` prints, between `<!-- rules -->` and
-`<!-- end of rules -->` the table of rules, and so on. What stands around that is written by hand.
+`python -m command_reference docs/cli.md` (with tests/ on the path) brings a page up to date; `make docs` does.
+Between `<!-- help: turnlog show -->` and `<!-- end -->` stands what `turnlog show --help` prints, between
+`<!-- rules -->` and `<!-- end of rules -->` the table of rules, and so on. What stands around that is written by
+hand.
 """
 
 from __future__ import annotations
