@@ -1,7 +1,7 @@
 """What is generated in the documentation: the help of commands, the rules of validation, the table of hooks.
 
-`python -m command_reference docs/cli.md` (with tests/ on the path) brings a page up to date; `make docs` does.
-Between `<!-- help: turnlog show -->` and `<!-- end -->` stands what `turnlog show --help` prints, between
+`python -m command_reference docs/cli.md` (with tests/ on the path) writes it, as `make docs` does. Between
+`<!-- help: turnlog show -->` and `<!-- end -->` stands what `turnlog show --help` prints, between
 `<!-- rules -->` and `<!-- end of rules -->` the table of rules, and so on. What stands around that is written by
 hand.
 """

@@ -37,6 +37,7 @@ from turnlog.server.requests import (
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import instant_of
+from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
@@ -91,19 +92,12 @@ class Auditor:
             new = {known: look for known, look in wanted.items() if not self._is_open(known)}
             if not new:
                 return
-            at_ns = time.time_ns()
-            entries = [
-                AuditEntry(
-                    at_ns=at_ns,
-                    who=caller.name,
-                    action=action,
-                    link=by,
-                    session=look.session,
-                    person=look.person,
-                )
-                for look in new.values()
-            ]
-            self.record(entries)
+            self.record(
+                [
+                    build_entry(caller, action, look.person, link=by, session=look.session)
+                    for look in new.values()
+                ]
+            )
             if link is not None:
                 self._count_opened(link.id)
             self._remember(new)
@@ -174,9 +168,9 @@ def build_visit(request: Request[Any, Any, Any], caller: GivenCaller, audit: Giv
     return Visit(caller, audit, request.client.host if request.client else "")
 
 
-def build_entry(caller: Caller, action: Action, person: str | None, detail: str = "") -> AuditEntry:
-    """Return what is recorded of something that was just done."""
-    return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, detail=detail)
+def build_entry(caller: Caller, action: Action, person: str | None = None, **what: Any) -> AuditEntry:
+    """Return what is recorded of something that was just done: to a `session` or `link`, with a `detail`."""
+    return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, **what)
 
 
 def get_session(
@@ -234,7 +228,7 @@ def get_own(store: Store, visible: Scope, name: str, visit: Visit, refusal: str)
 
 
 class AskedSession(Struct, frozen=True):
-    """The session that an address names. It is looked for, and the look recorded, when a handler asks for it."""
+    """The session that an address names; it is looked for, and that recorded, when a handler asks for it."""
 
     request: Request[Any, Any, Any]
     name: str
@@ -315,20 +309,6 @@ class AuditPage(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `before` to continue; null at the end."""
 
 
-def _view_entry(entry: AuditEntry) -> AuditItem:
-    """Return an entry as the API shows it."""
-    return AuditItem(
-        id=entry.id,
-        at=instant_of(entry.at_ns),
-        who=entry.who,
-        action=entry.action,
-        link=entry.link,
-        session=entry.session,
-        person=entry.person,
-        detail=entry.detail,
-    )
-
-
 @get("/api/audit", sync_to_thread=True)
 def list_audit(
     accounts: GivenAccounts,
@@ -372,7 +352,7 @@ def list_audit(
     found = accounts.list_audit(asked, before=before, limit=limit + 1)
     entries = found[:limit]
     return AuditPage(
-        entries=tuple(map(_view_entry, entries)),
+        entries=tuple(fill(AuditItem, each, at=instant_of(each.at_ns)) for each in entries),
         next=entries[-1].id if len(found) > limit else None,
     )
 

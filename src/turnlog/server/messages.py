@@ -45,6 +45,7 @@ from turnlog.server.values import (
     read_each,
     took_ms,
 )
+from turnlog.shapes import fill
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
@@ -203,8 +204,9 @@ def _kind_of(image: ImageContent) -> str:
 
 def view_call(chapter: Chapter, record: CallRecord) -> Call:
     """Return a call without its body."""
-    return Call(
-        index=record.index,
+    return fill(
+        Call,
+        record,
         source=chapter.source,
         uuid=None,
         id=clean_optional(record.id),
@@ -213,8 +215,8 @@ def view_call(chapter: Chapter, record: CallRecord) -> Call:
         state=CallState(record.state),
         title="",
         path=clean_optional(record.path),
-        changes_file=record.changes_file,
-        message=record.message,
+        input=None,
+        result=None,
         agent_id=clean_optional(record.agent_id),
         started_at=find_moment(record.started),
         ended_at=find_moment(record.ended),

@@ -38,6 +38,7 @@ from turnlog.server.routes.status import Readiness
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.server.sync import FollowerProcess, SyncState
+from turnlog.shapes import fill
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
@@ -305,21 +306,7 @@ def _require_home(home: Path) -> None:
 
 
 def _build_context(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> ServerContext:
-    settings = Settings.from_env(env)
-    return ServerContext(
-        place=place,
-        config_dirs=settings.config_dirs,
-        captured_dir=settings.captured_dir,
-        exclude=settings.exclude,
-        notifications=settings.notifications,
-        public_url=settings.public_url,
-        trusted_proxies=settings.trusted_proxies,
-        oidc=settings.oidc,
-        oidc_secret=settings.oidc_secret,
-        redact_words=settings.redact_words,
-        demo=options.demo,
-        env=env,
-    )
+    return fill(ServerContext, Settings.from_env(env), place=place, demo=options.demo, env=env)
 
 
 def _configure(app: object, limits: Limits) -> uvicorn.Config:

@@ -19,8 +19,10 @@ from typing import Self
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.server.children import end_child, start_child
+from turnlog.shapes import fill
 from turnlog.store.places import StorePlace
 
 logger = logging.getLogger("turnlog.server")
@@ -130,16 +132,9 @@ class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
 
 def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
     """Return the state of the follower; without details, nothing that reveals anybody's sessions."""
-    if not in_detail:
-        return SyncStatus(phase=syncing.phase, done=0, total=0, failing=bool(syncing.reason), last_at=None)
-    last = syncing.last_at
-    return SyncStatus(
-        phase=syncing.phase,
-        done=syncing.done,
-        total=syncing.total,
-        failing=bool(syncing.reason),
-        last_at=None if last is None else datetime.fromtimestamp(last, UTC),
-    )
+    last_at = None if syncing.last_at is None else datetime.fromtimestamp(syncing.last_at, UTC)
+    status = fill(SyncStatus, syncing, failing=bool(syncing.reason), last_at=last_at)
+    return status if in_detail else replace(status, done=0, total=0, last_at=None)
 
 
 class FollowerProcess:

@@ -26,6 +26,7 @@ from turnlog.server.requests import (
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, read_each
+from turnlog.shapes import fill
 from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import HookDelivery
@@ -206,7 +207,10 @@ def _view(
     row = rows[0] if rows else None
     turn = None if row is None else row.turn
     agent = told.agent_id or (None if row is None else row.agent_id)
-    return Action(
+    return fill(
+        Action,
+        action,
+        told,
         index=index,
         kind=action.kind.value,
         category=Category(action.category),
@@ -215,12 +219,8 @@ def _view(
         title=head_of(told.title),
         outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
         state=ActionState(action.state),
-        duration_ms=action.duration_ms,
         turn=turns.get(action.point.at) if turn is None else turn,
-        message=told.message,
         message_uuid=None if row is None else clean_text(row.id),
-        source=told.source,
-        call=told.call,
         agent_id=clean_optional(agent),
     )
 

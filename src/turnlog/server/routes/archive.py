@@ -34,7 +34,7 @@ from turnlog.ingest.retention import (
     list_managed_settings,
     read_shortest_retention,
 )
-from turnlog.server.audit import AskedSession, GivenSession
+from turnlog.server.audit import AskedSession, GivenSession, build_entry
 from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import (
@@ -50,7 +50,8 @@ from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
 from turnlog.server.sessions import SHORTEST, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifyNews
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
+from turnlog.shapes import fill
+from turnlog.store.accounts.interface import Accounts, Action
 from turnlog.store.interface import (
     Backup,
     CaredStore,
@@ -302,40 +303,9 @@ def _view_archive(
 
     To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
     """
-    if scope.viewer is not None:
-        return _view_own(store, scope)
-    counts = count_files(store, scope)
-    managed = list_managed_settings()
-    machine = None if context.place is None else peek_origin(home_of(context.place))
-    known = store.list_known(scope, machine)
-    endangered = list_all_endangered(
-        context.config_dirs, known, datetime.now(UTC), managed, Exclusion(context.exclude)
-    )
-    tombstones = store.list_tombstones(scope)
-    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
-    return ArchiveOverview(
-        place=None if context.place is None else path_text(str(context.place)),
-        bytes=0 if context.place is None else measure_store(context.place),
-        raw_bytes=counts.bytes,
-        sessions=counts.sessions,
-        only_here=counts.only_here,
-        retention_days=read_shortest_retention(context.config_dirs, managed),
-        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
-        deleted_soon_total=len(endangered),
-        not_archived=sum(not each.archived for each in endangered),
-        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
-        tombstones_total=len(tombstones),
-        backups=tuple(map(_view_backup, reversed(store.list_backups()[-_MOST:]))),
-        flawed=tuple(map(_view_flawed, flawed.sessions)),
-        flawed_total=flawed.total,
-        verify=job,
-    )
-
-
-def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
     counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
-    return ArchiveOverview(
+    own = ArchiveOverview(
         place=None,
         bytes=0,
         raw_bytes=counts.bytes,
@@ -352,18 +322,39 @@ def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
         flawed_total=flawed.total,
         verify=None,
     )
+    if scope.viewer is not None:
+        return own
+    managed = list_managed_settings()
+    machine = None if context.place is None else peek_origin(home_of(context.place))
+    endangered = list_all_endangered(
+        context.config_dirs,
+        store.list_known(scope, machine),
+        datetime.now(UTC),
+        managed,
+        Exclusion(context.exclude),
+    )
+    return replace(
+        own,
+        place=None if context.place is None else path_text(str(context.place)),
+        bytes=0 if context.place is None else measure_store(context.place),
+        retention_days=read_shortest_retention(context.config_dirs, managed),
+        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
+        deleted_soon_total=len(endangered),
+        not_archived=sum(not each.archived for each in endangered),
+        backups=tuple(map(_view_backup, reversed(store.list_backups()[-_MOST:]))),
+        verify=job,
+    )
 
 
 def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
     stored = None if found.key is None else _find(store, scope, found.key)
-    return EndangeredSession(
+    return fill(
+        EndangeredSession,
+        found,
         session_id=clean_text(found.path.stem) if stored is None else name_session(stored),
         key=None if stored is None else stored.key,
         title=None if stored is None else _name(stored),
         project=None if stored is None else clean_optional(stored.row.project),
-        deletes_at=found.deletes_at,
-        archived=found.archived,
-        missing_bytes=found.missing_bytes,
     )
 
 
@@ -463,12 +454,10 @@ def forget_session(
     if captured is not None and not wish.dry_run:
         remove_captures([known], captured)
     backups = list_holding(asked.store, [known.key], asked.visible)
-    told = Forgetting(
+    told = fill(
+        Forgetting,
+        wiped,
         done=not wish.dry_run,
-        sessions=wiped.sessions,
-        files=wiped.files,
-        bytes=wiped.bytes,
-        deliveries=wiped.deliveries,
         outside=tuple(
             path_text(source.path) for source in known.sources if source.present and source.path not in own
         ),
@@ -571,11 +560,9 @@ def weigh_session(asked: GivenSession, accounts: GivenAccounts) -> SessionWeight
     """Return what deleting a session would remove, and which backups would still have it."""
     session = asked.get_own(_NOT_OWN)
     weighed = asked.store.forget(asked.visible, [session.key], dry_run=True)
-    return SessionWeight(
-        sessions=weighed.sessions,
-        files=weighed.files,
-        bytes=weighed.bytes,
-        deliveries=weighed.deliveries,
+    return fill(
+        SessionWeight,
+        weighed,
         links=_count_open(accounts, session.key),
         backups=_list_holding(asked.store, session.key, asked.visit.caller),
     )
@@ -596,13 +583,7 @@ def delete_session(
     if asked.name not in (session.key, session.row.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     known = find_known(asked.store, asked.visible, session.key)
-    entry = AuditEntry(
-        at_ns=time.time_ns(),
-        who=asked.visit.caller.name,
-        action=Action.FORGOTTEN,
-        session=session.key,
-        person=session.person,
-    )
+    entry = build_entry(asked.visit.caller, Action.FORGOTTEN, session.person, session=session.key)
     asked.visit.audit.record([entry])  # first: nothing goes without being recorded
     links = accounts.revoke_links([session.key])
     gone = asked.store.forget(asked.visible, [session.key])
@@ -611,15 +592,8 @@ def delete_session(
     captured = context.captured_dir
     if captured is not None and known is not None:
         remove_captures([known], captured)
-    told = DeletedSession(
-        sessions=gone.sessions,
-        files=gone.files,
-        bytes=gone.bytes,
-        deliveries=gone.deliveries,
-        links=links,
-        scrubbed=gone.scrubbed,
-        backups=_list_holding(asked.store, session.key, asked.visit.caller),
-    )
+    backups = _list_holding(asked.store, session.key, asked.visit.caller)
+    told = fill(DeletedSession, gone, links=links, backups=backups)
     # The browser may have kept answers, to ask whether they still hold.
     return Response(told, headers={"clear-site-data": '"cache"'})
 

@@ -32,6 +32,7 @@ from turnlog.server.requests import (
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, read_each, took_ms
 from turnlog.server.windows import read_titles
+from turnlog.shapes import fill
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
@@ -182,20 +183,13 @@ def _view_turn(
     row: TurnRecord, prompt: MessageRecord, title: str, calls: Sequence[CallRecord], edited: bool
 ) -> Turn:
     """Return a turn."""
-    return Turn(
-        index=row.index,
-        prompt=row.prompt,
+    return fill(
+        Turn,
+        row,
         prompt_uuid=clean_text(prompt.id),
         title=title,
-        messages=row.messages,
-        calls=row.calls,
-        agents=row.agents,
-        files_changed=row.files_changed,
         started_at=find_moment(row.started),
         ended_at=find_moment(row.ended),
-        duration_ms=row.duration_ms,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
         cost_usd=dollars(row.cost),
         failed=sum(call.state == CallState.FAILED for call in calls),
         strip=build_strip(calls),
@@ -293,17 +287,7 @@ def get_tree(
         parents=parents,
         first=first,
         total=total,
-        branches=tuple(
-            Branch(
-                index=branch.index,
-                first=branch.first,
-                last=branch.last,
-                parent=branch.parent,
-                messages=branch.messages,
-                active=branch.active,
-            )
-            for branch in branches[:_MOST_BRANCHES]
-        ),
+        branches=tuple(fill(Branch, branch) for branch in branches[:_MOST_BRANCHES]),
         revision=session.revision,
     )
 
@@ -355,20 +339,16 @@ def list_problems(
 
 
 def _view_agent(row: AgentRecord) -> Agent:
-    return Agent(
-        index=row.index,
+    return fill(
+        Agent,
+        row,
         id=clean_text(row.id),
         type=clean_optional(row.type),
         description=None if row.description is None else head_of(row.description),
         state=AgentState(row.state),
-        depth=row.depth,
-        inline=row.inline,
-        background=row.background,
         parent_id=clean_optional(row.parent_id),
         run_id=clean_optional(row.run_id),
         source=row.file,
-        call=row.call,
-        call_source=row.call_source,
         linked_by=None if row.linked_by is None else AgentLink(row.linked_by),
     )
 

@@ -40,6 +40,7 @@ from turnlog.server.requests import FROM_ZERO, GivenMachines
 from turnlog.server.requests import LARGEST as MOST_NUMBER
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, HookGroup, is_shown
@@ -430,10 +431,10 @@ def _find_session_id(asked: AskedSession, hooks: HookReceiver) -> str:
 
 
 def _view(delivery: HookDelivery) -> HookEventItem:
-    return HookEventItem(
+    return fill(
+        HookEventItem,
+        delivery,
         timestamp=delivery.received_ns // _NANOSECONDS,
-        event_name=delivery.event_name,
-        tool_name=delivery.tool_name,
         label=delivery.label or delivery.event_name,
         group=GROUPS.get(delivery.group_name, AUTONOMOUS),
         context=None if delivery.context is None else Raw(delivery.context.encode()),

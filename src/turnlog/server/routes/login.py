@@ -117,7 +117,7 @@ async def log_in(
     secret, seconds = await asyncio.to_thread(_open, auth.accounts, user, known)
     caller = Caller(kind=CallerKind.PERSON, user=user)
     await asyncio.to_thread(
-        audit.record, [build_entry(caller, Action.LOGGED_IN, user.name, f"by token {known.id}")]
+        audit.record, [build_entry(caller, Action.LOGGED_IN, user.name, detail=f"by token {known.id}")]
     )
     return Response(None, cookies=[build_cookie(secret, secure=secure, seconds=seconds)])
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from litestar import delete, get, patch, post, put
 from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
-from turnlog.instants import find_moment
 from turnlog.server.audit import GivenAudit, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError
 from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.values import clean_text
-from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.shapes import fill, fill_dated
+from turnlog.store.accounts.interface import Accounts, Action, TokenKind, User, UserRole
 from turnlog.store.model import Machine
 
 _Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -141,79 +142,31 @@ class Assigned(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
 
 
-_LAST = datetime.max.replace(tzinfo=UTC)
-
-
 def _view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
     """Return who asks; `sharer` made the link, if one lets them in."""
     user, link = caller.user, caller.link
-    return Me(
-        kind=caller.kind,
-        name=caller.name,
+    return fill(
+        Me,
+        caller,
         full_name="" if user is None else user.full_name,
         role=None if user is None else user.role,
-        is_admin=caller.is_admin,
-        may_write=caller.may_write,
         team=team,
         link=None
         if link is None
-        else LinkSeen(
-            session=link.session,
-            title=link.title,
-            expires_at=_at(link.expires_ns),
-            shared_by="" if sharer is None else sharer.full_name or sharer.name,
-        ),
+        else fill_dated(LinkSeen, link, shared_by="" if sharer is None else sharer.full_name or sharer.name),
     )
 
 
 def _view_user(user: User, caller: Caller) -> UserItem:
     """Return a user, as far as the caller may know."""
     in_full = caller.is_admin or caller.name == user.name
-    return UserItem(
-        name=user.name,
-        full_name=user.full_name,
-        role=user.role,
-        email=user.email or None if in_full else None,
-        disabled=user.disabled_ns is not None,
-        created_at=_at(user.created_ns),
-        seen_at=_maybe(user.seen_ns) if in_full else None,
-    )
-
-
-def _view_token(token: Token) -> TokenItem:
-    """Return a token."""
-    return TokenItem(
-        id=token.id,
-        kind=token.kind,
-        user=token.user,
-        label=token.label,
-        created_at=_at(token.created_ns),
-        expires_at=_maybe(token.expires_ns),
-        used_at=_maybe(token.used_ns),
-        revoked_at=_maybe(token.revoked_ns),
-        origin=token.origin,
-    )
+    item = fill_dated(UserItem, user, email=user.email or None, disabled=user.disabled_ns is not None)
+    return item if in_full else replace(item, email=None, seen_at=None)
 
 
 def _view_machine(machine: Machine) -> MachineItem:
     """Return a machine; what it calls itself is untrusted."""
-    return MachineItem(
-        origin=machine.origin,
-        person=machine.person,
-        host=clean_text(machine.host),
-        user=clean_text(machine.user),
-        first_at=_at(machine.first_ns),
-        last_at=_at(machine.last_ns),
-        sessions=machine.sessions,
-    )
-
-
-def _maybe(nanoseconds: int | None) -> datetime | None:
-    return None if nanoseconds is None else _at(nanoseconds)
-
-
-def _at(nanoseconds: int) -> datetime:
-    return find_moment(nanoseconds // 1000) or _LAST
+    return fill_dated(MachineItem, machine, host=clean_text(machine.host), user=clean_text(machine.user))
 
 
 @get("/api/me", opt=LINKED, sync_to_thread=True)
@@ -247,7 +200,7 @@ def add_user(
     """
     wish = decode_body(body, NewUser)
     user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
-    audit.record([build_entry(caller, Action.USER_ADDED, user.name, f"as {user.role}")])
+    audit.record([build_entry(caller, Action.USER_ADDED, user.name, detail=f"as {user.role}")])
     return _view_user(user, caller)
 
 
@@ -274,7 +227,7 @@ def change_user(
     told = [field for field in ("full_name", "email") if getattr(before, field) != getattr(user, field)]
     told += [f"{before.role} to {user.role}"] if before.role != user.role else []
     if told:
-        audit.record([build_entry(caller, Action.USER_CHANGED, name, ", ".join(told).replace("_", " "))])
+        audit.record([build_entry(caller, Action.USER_CHANGED, name, detail=", ".join(told).replace("_", " "))])
     return _view_user(user, caller)
 
 
@@ -324,7 +277,7 @@ def list_tokens(
     asked = caller.name if user is None else user
     if asked != caller.name and not caller.is_admin:
         raise forbid(_OTHERS)
-    return [_view_token(token) for token in accounts.list_tokens(asked)]
+    return [fill_dated(TokenItem, token) for token in accounts.list_tokens(asked)]
 
 
 @post("/api/tokens", sync_to_thread=True)
@@ -344,8 +297,8 @@ def create_token(
         raise forbid(_OTHERS)
     expires_ns = None if wish.days is None else time.time_ns() + wish.days * _DAY_NS
     token, secret = accounts.create_token(user, wish.kind, wish.label, expires_ns=expires_ns)
-    audit.record([build_entry(caller, Action.TOKEN_CREATED, user, f"{token.kind} {token.id}")])
-    return NewToken(token=_view_token(token), secret=secret)
+    audit.record([build_entry(caller, Action.TOKEN_CREATED, user, detail=f"{token.kind} {token.id}")])
+    return NewToken(token=fill_dated(TokenItem, token), secret=secret)
 
 
 @delete("/api/tokens/{id:str}", opt=READS, sync_to_thread=True)
@@ -363,7 +316,7 @@ def revoke_token(
         raise NotFoundError("There is no such token")
     accounts.revoke_token(id)
     if found.revoked_ns is None:
-        audit.record([build_entry(caller, Action.TOKEN_REVOKED, found.user, f"{found.kind} {id}")])
+        audit.record([build_entry(caller, Action.TOKEN_REVOKED, found.user, detail=f"{found.kind} {id}")])
 
 
 @get("/api/machines", sync_to_thread=True)
@@ -396,5 +349,5 @@ def assign_machine(
     if before != person:
         told = f"{origin[:8]} from {before or 'nobody'} to {person or 'nobody'}"
         concerned = [name for name in (before, person) if name is not None]
-        audit.record([build_entry(caller, Action.MACHINE_ASSIGNED, name, told) for name in concerned])
+        audit.record([build_entry(caller, Action.MACHINE_ASSIGNED, name, detail=told) for name in concerned])
     return Assigned(sessions=0 if before == person else now.sessions)

@@ -29,6 +29,7 @@ from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.values import clean_optional, clean_text, head_of
+from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
@@ -207,21 +208,18 @@ def _view_page(page: SearchPage, owners: _Owners) -> Hits:
 
 def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     snippet = strip_escapes(hit.snippet)
-    return Hit(
+    return fill(
+        Hit,
+        hit,
         kind=PassageKind(hit.kind),
-        session=hit.session,
         session_id=clean_text(hit.session_id),
         project=clean_optional(hit.project),
         title=None if hit.title is None else head_of(hit.title),
-        source=hit.source,
-        message=hit.message,
         message_uuid=clean_optional(hit.message_id),
-        call=hit.call,
         tool=clean_optional(hit.tool),
         role=None if hit.role is None else Role(hit.role),
         model=clean_optional(hit.model),
         agent_id=clean_optional(hit.agent_id),
-        is_error=hit.is_error,
         created_at=find_moment(hit.time),
         snippet=clean_text(snippet.text),
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),

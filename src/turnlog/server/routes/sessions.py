@@ -41,11 +41,11 @@ from turnlog.server.sessions import (
     SessionItem,
     SessionPage,
     view_facets,
-    view_marks,
     view_project,
     view_session,
 )
 from turnlog.server.values import build_resume, clean_text
+from turnlog.shapes import fill
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder
 from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, MOST_TAGS, MarkChange
 from turnlog.store.model import Visibility
@@ -271,7 +271,7 @@ def change_marks(
         untags=wanted.remove_tags,
     )
     asked.store.mark(asked.visible, [session.key], change)
-    return view_marks(get_session(asked.store, asked.visible, session.key, asked.visit))
+    return fill(Marks, get_session(asked.store, asked.visible, session.key, asked.visit).marks)
 
 
 @get("/api/usage", sync_to_thread=True)

@@ -16,7 +16,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import build_preview
-from turnlog.server.audit import GivenAudit, GivenSession, GivenVisit, Visit, get_own, may_change
+from turnlog.server.audit import GivenAudit, GivenSession, GivenVisit, Visit, build_entry, get_own, may_change
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
@@ -27,7 +27,8 @@ from turnlog.server.requests import (
 )
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
+from turnlog.server.values import clean_optional, clean_text, head_of
+from turnlog.shapes import fill, fill_dated
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
@@ -179,32 +180,13 @@ def _view_access(
     machine = next((each for each in store.list_machines(scope) if each.origin == found.origin), None)
     may = may_change(caller, found.person)
     links = accounts.list_links(session=found.key) if may else []
-    return SessionAccessItem(
-        key=found.key,
-        person=found.person,
+    return fill(
+        SessionAccessItem,
+        found,
         machine=found.origin,
         host="" if machine is None else machine.host,
-        chosen=found.chosen,
-        rule=found.rule,
-        visibility=found.visibility,
         may_change=may,
-        links=tuple(map(_view_link, links)),
-    )
-
-
-def _view_link(link: Link) -> SharedLink:
-    """Return a link, without its secret, which nobody has."""
-    return SharedLink(
-        id=link.id,
-        session=link.session,
-        title=link.title,
-        created_by=link.created_by,
-        created_at=instant_of(link.created_ns),
-        expires_at=instant_of(link.expires_ns),
-        revoked_at=None if link.revoked_ns is None else instant_of(link.revoked_ns),
-        words=link.words,
-        opened=link.opened,
-        opened_at=None if link.opened_ns is None else instant_of(link.opened_ns),
+        links=tuple(fill_dated(SharedLink, link) for link in links),
     )
 
 
@@ -262,23 +244,17 @@ def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
 def _list_entries(
     caller: Caller, changed: Sequence[SessionAccess], chosen: Visibility | None
 ) -> list[AuditEntry]:
+    told = {each.key: f"by the rules: {each.visibility}" if chosen is None else str(chosen) for each in changed}
+    action = Action.VISIBILITY_CHANGED
     return [
-        AuditEntry(
-            at_ns=time.time_ns(),
-            who=caller.name,
-            action=Action.VISIBILITY_CHANGED,
-            session=each.key,
-            person=each.person,
-            detail=f"by the rules: {each.visibility}" if chosen is None else str(chosen),
-        )
-        for each in changed
+        build_entry(caller, action, each.person, session=each.key, detail=told[each.key]) for each in changed
     ]
 
 
 @get("/api/rules", sync_to_thread=True)
 def list_rules(store: GivenStore, visible: GivenScope) -> list[RuleItem]:
     """List the rules for projects, by pattern."""
-    return [RuleItem(pattern=rule.pattern, visibility=rule.visibility) for rule in store.list_rules(visible)]
+    return [fill(RuleItem, rule) for rule in store.list_rules(visible)]
 
 
 @put("/api/rules", opt=ADMINS, sync_to_thread=True)
@@ -294,16 +270,7 @@ def set_rule(
     wanted = decode_body(body, RuleChange)
     sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
-    audit.record(
-        [
-            AuditEntry(
-                at_ns=time.time_ns(),
-                who=caller.name,
-                action=Action.RULE_CHANGED,
-                detail=f"{wanted.pattern}: {said}",
-            )
-        ]
-    )
+    audit.record([build_entry(caller, Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")])
     return RuleWeight(sessions=sessions)
 
 
@@ -328,7 +295,7 @@ def list_links(
 ) -> list[SharedLink]:
     """List links, the newest first, ended ones included: your own, or everybody's for admins."""
     found = accounts.list_links(created_by=None if caller.is_admin else caller.name, session=session)
-    return [_view_link(link) for link in found if caller.is_admin or link.created_by == caller.name]
+    return [fill_dated(SharedLink, link) for link in found if caller.is_admin or link.created_by == caller.name]
 
 
 @post("/api/links/preview", status_code=200, sync_to_thread=True)
@@ -345,15 +312,13 @@ def preview_link(
     session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
-    return LinkPreviewed(
+    return fill(
+        LinkPreviewed,
+        found,
         title=head_of(found.title),
         project=clean_optional(found.project),
-        messages=found.messages,
-        agents=found.agents,
-        calls=found.calls,
         tools=tuple((clean_text(name), times) for name, times in found.tools),
         files=tuple(map(clean_text, found.files)),
-        redacted=found.redacted,
         excerpts=tuple(map(head_of, found.excerpts)),
     )
 
@@ -382,11 +347,11 @@ def create_link(
         words=wanted.words,
     )
     try:
-        visit.audit.record([_build_entry(visit, link, Action.LINK_CREATED, session.person)])
+        visit.audit.record([_build_link_entry(visit, link, Action.LINK_CREATED, session.person)])
     except RequestError:
         accounts.revoke_link(link.id)
         raise
-    return LinkMade(link=_view_link(link), path=f"/s/{secret}")
+    return LinkMade(link=fill_dated(SharedLink, link), path=f"/s/{secret}")
 
 
 @delete("/api/links/{id:str}", status_code=204, sync_to_thread=True)
@@ -408,15 +373,8 @@ def revoke_link(
         raise NotFoundError("There is no such link")
     if link.revoked_ns is None:
         accounts.revoke_link(link.id)
-        audit.record([_build_entry(visit, link, Action.LINK_REVOKED, person)])
+        audit.record([_build_link_entry(visit, link, Action.LINK_REVOKED, person)])
 
 
-def _build_entry(visit: Visit, link: Link, action: Action, person: str | None) -> AuditEntry:
-    return AuditEntry(
-        at_ns=time.time_ns(),
-        who=visit.caller.name,
-        action=action,
-        link=link.id,
-        session=link.session,
-        person=person,
-    )
+def _build_link_entry(visit: Visit, link: Link, action: Action, person: str | None) -> AuditEntry:
+    return build_entry(visit.caller, action, person, link=link.id, session=link.session)

@@ -34,6 +34,7 @@ from turnlog.server.routes.hooks import GivenHooks, HookReceiver
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
 from turnlog.server.security.gate import Seen
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL, Scope
@@ -361,20 +362,15 @@ def get_status(
 ) -> Status:
     """Return what the archive has, how much of it exists only there, and how many sessions need attention."""
     counted, columns = counter.count(visible), count_columns(store, watch, visible)
-    files = counted.files
-    return Status(
+    return fill(
+        Status,
+        counted.files,
+        counted,
         version=_VERSION,
-        sessions=files.sessions,
-        only_here=files.only_here,
-        files=files.files,
-        bytes=files.bytes,
-        lines=files.lines,
-        problems=counted.problems,
         needs_you=columns[Column.NEEDS_YOU],
         working=columns[Column.WORKING],
         hooks=_view_hooks(store, visible, hooks, context),
         demo=context.demo,
-        last_change=counted.last_change,
         sync=view_sync(syncing, in_detail=visible.viewer is None),
     )
 

@@ -42,6 +42,7 @@ from turnlog.server.values import (
     read_lines,
 )
 from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.shapes import fill
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
@@ -255,8 +256,9 @@ def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[Messag
 
 
 def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun]) -> HookItem:
-    return HookItem(
-        id=fact.id,
+    return fill(
+        HookItem,
+        fact,
         delivery_id=clean_text(fact.delivery_id),
         at=find_moment(fact.received_ns // 1000),
         event_name=clean_text(fact.event_name),
@@ -272,12 +274,12 @@ def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun])
 
 
 def _view_command(run: HookRun) -> HookCommand:
-    return HookCommand(
+    return fill(
+        HookCommand,
+        run,
         name=clean_text(run.name),
         command=clean_optional(run.command),
         outcome=clean_optional(run.outcome),
-        exit_code=run.exit_code,
-        duration_ms=run.duration_ms,
         output=None if run.output is None else cut(run.output, LONGEST_SHOWN)[0],
     )
 
