@@ -2,8 +2,7 @@
 
 `python -m command_reference docs/cli.md` (with tests/ on the path) writes it, as `make docs` does. Between
 `<!-- help: turnlog show -->` and `<!-- end -->` stands what `turnlog show --help` prints, between
-`<!-- rules -->` and `<!-- end of rules -->` the table of rules, and so on. What stands around that is written by
-hand.
+`<!-- rules -->` and `<!-- end of rules -->` the table of rules, and so on. The rest is written by hand.
 """
 
 from __future__ import annotations

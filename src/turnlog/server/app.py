@@ -44,7 +44,7 @@ from turnlog.server.links import LinkLayer
 from turnlog.server.live import LiveHub
 from turnlog.server.notifications import Notifier
 from turnlog.server.pages import PAGE, Pages
-from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, refuse_unknown
+from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, provide, refuse_unknown
 from turnlog.server.routes import (
     actions,
     archive,
@@ -152,7 +152,7 @@ def build_app(
             **build_dependencies(store, accounts, syncing),
             "visit": Provide(build_visit, sync_to_thread=False),
             "asked": Provide(build_asked, sync_to_thread=False),
-            **{name: _give(part) for name, part in parts.items()},
+            **{name: provide(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,
         openapi_config=OpenAPIConfig(
@@ -171,10 +171,6 @@ def build_app(
 
     inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, context.redact_words)
     return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
-
-
-def _give(part: object) -> Provide:
-    return Provide(lambda: part, sync_to_thread=False)
 
 
 _METHODS = ("get", "put", "post", "delete", "patch")

@@ -27,6 +27,14 @@ _NOT = "text/event-stream"
 _ZSTD_LEVEL, _GZIP_LEVEL = 3, 4
 
 
+def build_response(status: int, headers: Headers, body: bytes) -> tuple[Message, Message]:
+    """Return the messages of a whole answer."""
+    return (
+        {"type": "http.response.start", "status": status, "headers": headers},
+        {"type": "http.response.body", "body": body, "more_body": False},
+    )
+
+
 class Compression:
     """An ASGI application around another."""
 

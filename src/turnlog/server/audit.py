@@ -21,18 +21,19 @@ from typing import Annotated, Any
 
 from litestar import Request, get
 from litestar.di import NamedDependency
-from litestar.params import QueryParameter, SkipValidation
+from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import (
-    LARGEST,
     GivenAccounts,
     GivenScope,
     GivenStore,
     Limit,
     NamedSession,
     check_unchanged,
+    integer,
+    query,
 )
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.sessions import find_session, name_session
@@ -313,27 +314,16 @@ class AuditPage(Struct, frozen=True, gc=False, kw_only=True):
 def list_audit(
     accounts: GivenAccounts,
     caller: GivenCaller,
-    who: Annotated[
-        str | None, QueryParameter(max_length=200, description="Who did it: the name of a user.")
-    ] = None,
+    who: Annotated[str | None, query("Who did it: the name of a user.", max_length=200)] = None,
     person: Annotated[
-        str | None,
-        QueryParameter(
-            max_length=200, description="The owner of the session, or the person concerned: a user's name."
-        ),
+        str | None, query("The owner of the session, or the person concerned: a user's name.", max_length=200)
     ] = None,
-    session: Annotated[
-        str | None, QueryParameter(max_length=200, description="The key of the session concerned.")
-    ] = None,
+    session: Annotated[str | None, query("The key of the session concerned.", max_length=200)] = None,
     action: Annotated[
-        list[str] | None,
-        QueryParameter(
-            max_items=50, description="What was done, such as `looked` or `link-opened`: any of these."
-        ),
+        list[str] | None, query("What was done, such as `looked` or `link-opened`: any of these.", max_items=50)
     ] = None,
     before: Annotated[
-        int | None,
-        QueryParameter(ge=1, le=LARGEST, description="Where to continue: `next` from the previous response."),
+        int | None, integer("Where to continue: `next` from the previous response.", least=1)
     ] = None,
     limit: Limit = 100,
 ) -> AuditPage:

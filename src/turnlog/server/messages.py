@@ -16,7 +16,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from msgspec import Raw, Struct, field
@@ -467,45 +467,28 @@ def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
     own = built.lines
     text, _ = cut(built.text, LONGEST_SAID)
     answer = _find_answer(own, window.answers)
-    parent = None if row.parent is None else clean_optional(window.ids.get(row.parent))
-    time = find_moment(row.time)
-    return Message(
-        document_id=_name_document(row.id, window),
-        index=row.index,
-        source=window.chapter.source,
-        uuid=clean_text(row.id),
-        message_uuid=clean_text(row.id),
-        parent_uuid=parent,
-        parent_uuid_alias=parent,
-        source_parent_uuid=clean_optional(_told_parent(own)),
-        session_id=window.session_id,
-        session_id_alias=window.session_id,
+    return _fill_message(
+        row,
+        window,
+        row.id,
+        None if row.parent is None else clean_optional(window.ids.get(row.parent)),
+        own,
+        find_moment(row.time),
+        text,
         type=_name_type(row, own),
-        rule=row.rule,
         role=Role(row.role),
         types=tuple(map(MessageType, row.types)),
         author=Author(row.author),
         lane=Lane(row.lane),
-        is_sidechain=row.is_sidechain,
         category=None if row.category is None else Category(row.category),
-        agent_id=clean_optional(row.agent_id),
-        parent=row.parent,
-        branch=row.branch,
-        active=row.active,
-        turn=row.turn,
-        created_at=time,
-        timestamp=time,
         model=clean_optional(row.model),
         permission_mode=clean_optional(_told_mode(own)),
-        aborted=row.aborted,
         compaction=_view_compaction(built),
         usage=None if answer is None else answer.usage,
         cost_usd=None if answer is None else dollars(answer.cost),
-        content=text,
         blocks=tuple(_list_blocks(row, built, text, window)),
         lines=row.own_lines,
         folded=len(row.lines) - row.own_lines,
-        problems=sum(len(line.problems) for line in own),
     )
 
 
@@ -516,25 +499,20 @@ def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[M
         if result is None or record.result_line not in row.lines:
             continue
         uuid = clean_text(call.result_id or f"{row.id}_result_{number}")
-        parent = clean_text(call.extracted_id or row.id)
         line = result.place.line
         text, truncated = cut(result.text, LONGEST_SAID)
         images = (
             view_image(each, line, window.key, window.chapter) for each in result.images if has_bytes(each)
         )
         said = (TextBlock(text=text, truncated=truncated),) if text else ()
-        time = instant(getattr(line.entry, "timestamp", None))
-        yield Message(
-            document_id=_name_document(uuid, window),
-            index=row.index,
-            source=window.chapter.source,
-            uuid=uuid,
-            message_uuid=uuid,
-            parent_uuid=parent,
-            parent_uuid_alias=parent,
-            source_parent_uuid=clean_optional(_told_parent([line])),
-            session_id=window.session_id,
-            session_id_alias=window.session_id,
+        yield _fill_message(
+            row,
+            window,
+            uuid,
+            clean_text(call.extracted_id or row.id),
+            [line],
+            instant(getattr(line.entry, "timestamp", None)),
+            text,
             type=Role.TOOL_RESULT,
             rule=Rule.RESULT,
             role=Role.TOOL_RESULT,
@@ -543,25 +521,50 @@ def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[M
             lane=name_result_lane(row),
             is_sidechain=True,
             category=None,
-            agent_id=clean_optional(row.agent_id),
             parent=row.index,
-            branch=row.branch,
-            active=row.active,
-            turn=row.turn,
-            created_at=time,
-            timestamp=time,
             model=None,
             permission_mode=None,
             aborted=False,
             compaction=None,
             usage=None,
             cost_usd=None,
-            content=text,
             blocks=(*said, *(ImageBlock(image=image) for image in images)),
             lines=1,
             folded=0,
-            problems=len(line.problems),
         )
+
+
+def _fill_message(
+    row: MessageRecord,
+    window: Window,
+    uuid: str,
+    parent: str | None,
+    lines: Sequence[Line],
+    time: datetime | None,
+    text: str,
+    /,
+    **own: Any,
+) -> Message:
+    """Return what is shown as a message: a message, or a result that is shown with one."""
+    return fill(
+        Message,
+        row,
+        document_id=_name_document(uuid, window),
+        source=window.chapter.source,
+        uuid=clean_text(uuid),
+        message_uuid=clean_text(uuid),
+        parent_uuid=parent,
+        parent_uuid_alias=parent,
+        source_parent_uuid=clean_optional(_told_parent(lines)),
+        session_id=window.session_id,
+        session_id_alias=window.session_id,
+        agent_id=clean_optional(row.agent_id),
+        created_at=time,
+        timestamp=time,
+        content=text,
+        problems=sum(len(line.problems) for line in lines),
+        **own,
+    )
 
 
 def name_result_lane(row: MessageRecord) -> Lane:

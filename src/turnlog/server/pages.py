@@ -11,7 +11,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.server.asgi import SMALLEST, App, Message, Receive, Scope, Send, choose_encoding, compress
+from turnlog.server.asgi import (
+    SMALLEST,
+    App,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    build_response,
+    choose_encoding,
+    compress,
+)
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import is_named
 
@@ -116,15 +126,9 @@ def _build(asset: _Asset, known: str, accepted: str) -> tuple[Message, Message]:
     if asset.etag:
         headers.append((b"etag", asset.etag.encode()))
     if asset.etag and known and is_named(asset.etag, known):
-        return (
-            {"type": "http.response.start", "status": 304, "headers": headers},
-            {"type": "http.response.body", "body": b"", "more_body": False},
-        )
+        return build_response(304, headers, b"")
     body, encoding = asset.encode(choose_encoding(accepted))
     headers += [(b"content-type", asset.kind.encode()), (b"content-length", str(len(body)).encode())]
     if encoding is not None:
         headers.append((b"content-encoding", encoding.encode()))
-    return (
-        {"type": "http.response.start", "status": asset.status, "headers": headers},
-        {"type": "http.response.body", "body": body, "more_body": False},
-    )
+    return build_response(asset.status, headers, body)

@@ -103,16 +103,17 @@ GivenSync = NamedDependency[SkipValidation[SyncState]]
 def build_dependencies(store: CaredStore, accounts: Accounts, syncing: SyncState) -> Mapping[str, Provide]:
     """Return what Litestar gives to route handlers."""
     return {
-        "store": _provide(store),
-        "accounts": _provide(accounts),
-        "machines": _provide(KnownMachines(store)),
-        "syncing": _provide(syncing),
+        "store": provide(store),
+        "accounts": provide(accounts),
+        "machines": provide(KnownMachines(store)),
+        "syncing": provide(syncing),
         "caller": Provide(_get_caller, sync_to_thread=False),
         "visible": Provide(_get_scope, sync_to_thread=False),
     }
 
 
-def _provide(value: Any) -> Provide:
+def provide(value: object) -> Provide:
+    """Return what gives handlers a value."""
     return Provide(lambda: value, sync_to_thread=False)
 
 
@@ -132,6 +133,17 @@ LARGEST = 1 << 53
 FROM_ZERO: dict[str, Any] = {"minimum": 0}
 """Litestar leaves a minimum out of the schema if it is 0."""
 
+
+def query(description: str, **limits: Any) -> Any:
+    """Return what is said of a parameter of a route."""
+    return QueryParameter(description=description, **limits)
+
+
+def integer(description: str, least: int = 0, most: int = LARGEST) -> Any:
+    """Return what is said of a parameter that is a whole number."""
+    return query(description, ge=least, le=most, schema_extra=None if least else FROM_ZERO)
+
+
 NamedSession: TypeAlias = Annotated[
     str,
     PathParameter(
@@ -147,69 +159,49 @@ Counted: TypeAlias = Annotated[
 ]
 Source: TypeAlias = Annotated[
     str | None,
-    QueryParameter(
+    query(
+        "The file of the session, as `source` of a message or an agent; its transcript by default.",
         max_length=200,
-        description="The file of the session, as `source` of a message or an agent; its transcript by default.",
     ),
 ]
-Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=500, description="The maximum number of items.")]
+Limit: TypeAlias = Annotated[int, integer("The maximum number of items.", least=1, most=500)]
 Cursor: TypeAlias = Annotated[
     int,
-    QueryParameter(
-        ge=0,
-        le=LARGEST,
-        description="Where to continue: `next` from the previous response.",
-        schema_extra=FROM_ZERO,
-    ),
+    integer("Where to continue: `next` from the previous response."),
 ]
 
 # What windows of a conversation are asked for with.
-AgentId: TypeAlias = Annotated[
-    str | None, QueryParameter(max_length=200, description="The id of a sub-agent, for its messages.")
-]
+AgentId: TypeAlias = Annotated[str | None, query("The id of a sub-agent, for its messages.", max_length=200)]
 Around: TypeAlias = Annotated[
     str | None,
-    QueryParameter(
-        max_length=200,
-        description="The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
+    query(
+        "The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
         "in all files of the session, unless one is given.",
+        max_length=200,
     ),
 ]
 Before: TypeAlias = Annotated[
     int | None,
-    QueryParameter(
-        ge=0,
-        le=LARGEST,
-        description="Only messages above this index: `before` of a window.",
-        schema_extra=FROM_ZERO,
-    ),
+    integer("Only messages above this index: `before` of a window."),
 ]
 After: TypeAlias = Annotated[
     int | None,
-    QueryParameter(ge=-1, le=LARGEST, description="Only messages below this index: `after` of a window."),
+    integer("Only messages below this index: `after` of a window.", least=-1),
 ]
-WindowLimit: TypeAlias = Annotated[
-    int, QueryParameter(ge=1, le=200, description="The maximum number of messages.")
-]
+WindowLimit: TypeAlias = Annotated[int, integer("The maximum number of messages.", least=1, most=200)]
 Lanes: TypeAlias = Annotated[
     list[Lane] | None,
-    QueryParameter(
-        max_items=20, description="`main` for the conversation, `tool` for actions, `agent` for sub-agents."
-    ),
+    query("`main` for the conversation, `tool` for actions, `agent` for sub-agents.", max_items=20),
 ]
-Roles: TypeAlias = Annotated[
-    list[Role] | None, QueryParameter(max_items=20, description="Their role in the conversation.")
-]
+Roles: TypeAlias = Annotated[list[Role] | None, query("Their role in the conversation.", max_items=20)]
 Categories: TypeAlias = Annotated[
-    list[Category] | None, QueryParameter(max_items=20, description="The category of the action or event.")
+    list[Category] | None, query("The category of the action or event.", max_items=20)
 ]
 BranchNumber: TypeAlias = Annotated[
     int | None,
-    QueryParameter(ge=0, le=LARGEST, description="The number of a branch of the tree.", schema_extra=FROM_ZERO),
+    integer("The number of a branch of the tree."),
 ]
-Active: TypeAlias = Annotated[
-    bool | None, QueryParameter(description="Whether they are on the way to the newest message.")
-]
+Active: TypeAlias = Annotated[bool | None, query("Whether they are on the way to the newest message.")]
 
 ANY_PARAMETERS = {"any_parameters": True}
 """For routes whose address others make, who may add parameters of their own."""

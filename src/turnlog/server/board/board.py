@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from litestar import get
 from msgspec import Raw, Struct
@@ -38,6 +39,7 @@ from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.conversation import StripBar, build_strip
 from turnlog.server.sessions import name_session
 from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -181,27 +183,22 @@ def _view_card(
     """Return the card of a session that has a transcript."""
     row, name, facts = session.row, name_session(session), watch.read_facts(session)
     title = session.marks.name or row.title
-    given = _find_input(store, name, watch.find_scope(session), state)
-    machine = watch.find_machine(session.origin)
     limit = find_limit(facts.model, facts.context_tokens)
-    working = state.phase is not AgentPhase.ENDED
     turns = records.count_turns()
     calls = records.list_turn_calls(turns - 1, 1) if turns else []
-    return BoardCard(
-        session_id=name,
+    return _fill_card(
+        watch,
+        state,
+        name,
+        session.origin,
+        row.project,
+        _find_input(store, name, watch.find_scope(session), state),
+        facts,
         key=session.key,
         title=None if title is None else head_of(title),
-        project=clean_optional(row.project),
         git_branch=clean_text(row.branches[-1]) if row.branches else None,
         model=clean_optional(facts.model),
-        column=state.column,
-        phase=state.phase,
-        why=state.why,
-        since=_moment(state.since_ns),
-        detail=None if state.detail is None else head_of(state.detail),
-        options=_list_options(state, given, facts),
-        step=_view_step(state, given, facts, row.project),
-        agents=_list_running(records) if working and row.agents else (),
+        agents=_list_running(records) if state.phase is not AgentPhase.ENDED and row.agents else (),
         turns=turns,
         started_at=find_moment(row.first_time),
         last_at=_moment(max((row.last_time or 0) * 1000, state.seen_ns)),
@@ -210,13 +207,7 @@ def _view_card(
         context_limit=limit,
         compacts_at=find_compaction(limit),
         strip=build_strip([each.call for each in calls]),
-        process=watch.find_process(name),
-        evidence=state.evidence,
-        stopped_by=_find_error(state),
         person=session.person,
-        machine=session.origin,
-        host="" if machine is None else machine.host,
-        resume=build_resume(name, row.project),
     )
 
 
@@ -224,23 +215,19 @@ def _view_hook_card(
     store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, fold: HookFold, state: SessionState
 ) -> BoardCard:
     """Return the card of a session known only from hooks."""
-    given = _find_input(store, session_id, scope, state)
     machine = watch.find_machine(fold.origin)
-    name = clean_text(session_id)
-    return BoardCard(
-        session_id=name,
-        key=name,
+    return _fill_card(
+        watch,
+        state,
+        session_id,
+        fold.origin,
+        fold.cwd,
+        _find_input(store, session_id, scope, state),
+        None,
+        key=clean_text(session_id),
         title=None,
-        project=clean_optional(fold.cwd),
         git_branch=None,
         model=None,
-        column=state.column,
-        phase=state.phase,
-        why=state.why,
-        since=_moment(state.since_ns),
-        detail=None if state.detail is None else head_of(state.detail),
-        options=_list_options(state, given, None),
-        step=_view_step(state, given, None, fold.cwd),
         agents=(),
         turns=0,
         started_at=_moment(fold.first_ns),
@@ -250,13 +237,37 @@ def _view_hook_card(
         context_limit=None,
         compacts_at=None,
         strip=(),
-        process=watch.find_process(session_id),
-        evidence=state.evidence,
-        stopped_by=_find_error(state),
         person=None if machine is None else machine.person,
-        machine=fold.origin,
+    )
+
+
+def _fill_card(
+    watch: StateWatch,
+    state: SessionState,
+    session_id: str,
+    origin: str,
+    project: str | None,
+    given: Raw | None,
+    facts: TranscriptFacts | None,
+    **own: Any,
+) -> BoardCard:
+    """Return a card with what follows from a state, and what tells it: what the tool at work was `given`."""
+    machine, name = watch.find_machine(origin), clean_text(session_id)
+    return fill(
+        BoardCard,
+        state,
+        session_id=name,
+        project=clean_optional(project),
+        since=_moment(state.since_ns),
+        detail=None if state.detail is None else head_of(state.detail),
+        options=_list_options(state, given, facts),
+        step=_view_step(state, given, facts, project),
+        process=watch.find_process(session_id),
+        stopped_by=_find_error(state),
+        machine=origin,
         host="" if machine is None else machine.host,
-        resume=build_resume(name, fold.cwd),
+        resume=build_resume(name, project),
+        **own,
     )
 
 

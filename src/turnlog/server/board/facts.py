@@ -34,8 +34,6 @@ from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFil
 from turnlog.transcripts.records import CallRecord, MessageRecord
 from turnlog.transcripts.segment_builder import time_of
 
-_KINDS = {Column.NEEDS_YOU: "waiting", Column.WORKING: "working", Column.DONE: "done"}
-
 
 class SpanKind(StrEnum):
     """A session's state during a period."""
@@ -43,6 +41,9 @@ class SpanKind(StrEnum):
     WORKING = "working"
     WAITING = "waiting"
     DONE = "done"
+
+
+_KINDS = {Column.NEEDS_YOU: SpanKind.WAITING, Column.WORKING: SpanKind.WORKING, Column.DONE: SpanKind.DONE}
 
 
 class Moment(Struct, frozen=True, gc=False):
@@ -66,7 +67,7 @@ def build_intervals(moments: Iterable[Moment], now_ns: int) -> list[Interval]:
     previous: Moment | None = None
     for moment in [*moments, Moment(now_ns, Column.DONE)]:
         if previous is not None and moment.at_ns > previous.at_ns:
-            kind = SpanKind(_KINDS[previous.column])
+            kind = _KINDS[previous.column]
             if found and found[-1].kind is kind and found[-1].end_ns == previous.at_ns:
                 found[-1] = Interval(found[-1].start_ns, moment.at_ns, kind)
             else:

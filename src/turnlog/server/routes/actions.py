@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import msgspec
 from litestar import get
-from litestar.params import QueryParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
@@ -18,10 +17,11 @@ from turnlog.messages import Line
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.requests import (
-    FROM_ZERO,
     LARGEST,
     Categories,
     check_unchanged,
+    integer,
+    query,
 )
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
@@ -273,27 +273,15 @@ _decode = msgspec.json.Decoder(_Cursor).decode
 def list_actions(
     asked: GivenSession,
     category: Categories = None,
-    outcome: Annotated[
-        list[ActionState] | None, QueryParameter(max_items=20, description="Their outcome.")
-    ] = None,
+    outcome: Annotated[list[ActionState] | None, query("Their outcome.", max_items=20)] = None,
     name: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="The name of the tool, the hook event, or the line's type."),
+        str | None, query("The name of the tool, the hook event, or the line's type.", max_length=200)
     ] = None,
-    min_ms: Annotated[
-        int | None,
-        QueryParameter(
-            ge=0,
-            le=LARGEST,
-            description="Only actions that took at least this many milliseconds.",
-            schema_extra=FROM_ZERO,
-        ),
-    ] = None,
-    sort: Annotated[ActionsOrder, QueryParameter(description="The order.")] = ActionsOrder.ORDER,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of actions.")] = 100,
+    min_ms: Annotated[int | None, integer("Only actions that took at least this many milliseconds.")] = None,
+    sort: Annotated[ActionsOrder, query("The order.")] = ActionsOrder.ORDER,
+    limit: Annotated[int, integer("The maximum number of actions.", least=1, most=200)] = 100,
     cursor: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="Where to continue: `next` from the previous response."),
+        str | None, query("Where to continue: `next` from the previous response.", max_length=200)
     ] = None,
 ) -> ActionPage:
     """List the actions of a session: calls of all agents, hook events, and other events.

@@ -13,7 +13,7 @@ from itertools import groupby, islice, pairwise
 from typing import Annotated
 
 from litestar import get
-from litestar.params import PathParameter, QueryParameter
+from litestar.params import PathParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
@@ -22,12 +22,12 @@ from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import CallPage, CallViewer, view_call
 from turnlog.server.requests import (
-    FROM_ZERO,
-    LARGEST,
     Cursor,
     Limit,
     Source,
     find_next,
+    integer,
+    query,
 )
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, read_each, took_ms
@@ -264,18 +264,8 @@ def list_turns(
 def get_tree(
     asked: GivenSession,
     source: Source = None,
-    first: Annotated[
-        int,
-        QueryParameter(
-            ge=0,
-            le=LARGEST,
-            description="The index of the first message to return.",
-            schema_extra=FROM_ZERO,
-        ),
-    ] = 0,
-    limit: Annotated[
-        int, QueryParameter(ge=1, le=10_000, description="The maximum number of messages.")
-    ] = 1000,
+    first: Annotated[int, integer("The index of the first message to return.")] = 0,
+    limit: Annotated[int, integer("The maximum number of messages.", least=1, most=10_000)] = 1000,
 ) -> Tree:
     """Return which message follows which, starting at one, and all branches."""
     with asked.open() as (session, opened):
@@ -295,7 +285,7 @@ def get_tree(
 @get("/api/sessions/{id:str}/agents", opt=LINKED, sync_to_thread=True)
 def list_agents(
     asked: GivenSession,
-    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of agents.")] = 1000,
+    limit: Annotated[int, integer("The maximum number of agents.", least=1, most=5000)] = 1000,
     cursor: Cursor = 0,
 ) -> Agents:
     """List a session's sub-agents, at any depth."""
@@ -310,7 +300,7 @@ def list_agents(
 @get("/api/sessions/{id:str}/problems", sync_to_thread=True)
 def list_problems(
     asked: GivenSession,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of lines.")] = 100,
+    limit: Annotated[int, integer("The maximum number of lines.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> Problems:
     """List what is wrong or unknown in a session's files, line by line.
@@ -356,18 +346,12 @@ def _view_agent(row: AgentRecord) -> Agent:
 @get("/api/sessions/{id:str}/calls", opt=LINKED, sync_to_thread=True)
 def list_calls(
     asked: GivenSession,
-    source: Annotated[
-        str | None, QueryParameter(max_length=200, description="A file of the session; all files by default.")
-    ] = None,
-    category: Annotated[
-        list[Category] | None, QueryParameter(max_items=20, description="The category of the action.")
-    ] = None,
-    call_state: Annotated[
-        list[CallState] | None, QueryParameter(name="state", max_items=20, description="Its outcome.")
-    ] = None,
-    name: Annotated[str | None, QueryParameter(max_length=200, description="The tool's name.")] = None,
-    bodies: Annotated[bool, QueryParameter(description="Whether to include inputs and results.")] = False,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
+    source: Annotated[str | None, query("A file of the session; all files by default.", max_length=200)] = None,
+    category: Annotated[list[Category] | None, query("The category of the action.", max_items=20)] = None,
+    call_state: Annotated[list[CallState] | None, query("Its outcome.", name="state", max_items=20)] = None,
+    name: Annotated[str | None, query("The tool's name.", max_length=200)] = None,
+    bodies: Annotated[bool, query("Whether to include inputs and results.")] = False,
+    limit: Annotated[int, integer("The maximum number of calls.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List a session's tool calls: the transcript's, then those of each agent's file."""
@@ -456,7 +440,7 @@ def list_sidechains(
 def list_sidechain_calls(
     asked: GivenSession,
     message_uuid: Annotated[str, PathParameter(description="`message_uuid` of a group.")],
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
+    limit: Annotated[int, integer("The maximum number of calls.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List the calls of one group, with their inputs and results."""

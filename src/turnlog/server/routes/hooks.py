@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
-from litestar.params import HeaderParameter, QueryParameter, SkipValidation
+from litestar.params import HeaderParameter, SkipValidation
 from msgspec import Raw, Struct
 from msgspec.structs import astuple, replace
 
@@ -36,8 +36,8 @@ from turnlog.ingest.spool import LARGEST, Frame, Spool, find_time, is_delivery_i
 from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.server.audit import AskedSession, GivenSession, has_deliveries
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import FROM_ZERO, GivenMachines
 from turnlog.server.requests import LARGEST as MOST_NUMBER
+from turnlog.server.requests import GivenMachines, integer, query
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
 from turnlog.shapes import fill
@@ -359,10 +359,10 @@ async def receive_hook(
     machines: GivenMachines,
     origin: Annotated[
         str | None,
-        QueryParameter(
+        query(
+            "The id of the machine that it comes from; not needed with the server's token.",
             pattern="^[0-9a-f]{32}$",
             max_length=32,
-            description="The id of the machine that it comes from; not needed with the server's token.",
         ),
     ] = None,
     delivery: Annotated[
@@ -394,13 +394,8 @@ async def receive_hook(
 def list_hook_events(
     asked: GivenSession,
     hooks: GivenHooks,
-    first: Annotated[
-        int,
-        QueryParameter(ge=0, le=MOST_NUMBER, description="How many to skip.", schema_extra=FROM_ZERO),
-    ] = 0,
-    limit: Annotated[
-        int, QueryParameter(ge=1, le=_MOST_LISTED, description="The maximum number of events.")
-    ] = _MOST_LISTED,
+    first: Annotated[int, integer("How many to skip.", most=MOST_NUMBER)] = 0,
+    limit: Annotated[int, integer("The maximum number of events.", least=1, most=_MOST_LISTED)] = _MOST_LISTED,
 ) -> list[HookEventItem]:
     """List a session's hook events by time, in spec 002's shape.
 

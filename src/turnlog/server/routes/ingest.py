@@ -27,7 +27,7 @@ from litestar.di import NamedDependency
 from litestar.exceptions import InternalServerException
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat
-from litestar.params import QueryParameter, SkipValidation
+from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.errors import UploadError
@@ -43,7 +43,7 @@ from turnlog.ingest.uploads.protocol import (
 from turnlog.ingest.uploads.receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
 from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import GivenMachines, GivenStore
+from turnlog.server.requests import GivenMachines, GivenStore, integer, query
 from turnlog.server.routes.hooks import GivenHooks
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
@@ -224,7 +224,7 @@ _STATUS = {
 }
 Origin: TypeAlias = Annotated[
     str,
-    QueryParameter(pattern="^[0-9a-f]{32}$", max_length=32, description="The id of the machine that pushes."),
+    query("The id of the machine that pushes.", pattern="^[0-9a-f]{32}$", max_length=32),
 ]
 _RETRY = {"retry-after": "2"}
 
@@ -248,12 +248,10 @@ def get_ingest_state(
     caller: GivenCaller,
     origin: Origin,
     session: Annotated[
-        str | None, QueryParameter(max_length=100, description="A session's key, to return only that session.")
+        str | None, query("A session's key, to return only that session.", max_length=100)
     ] = None,
-    after: Annotated[
-        str | None, QueryParameter(max_length=100, description="`next` from the previous page.")
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="The maximum number of sessions.")] = 200,
+    after: Annotated[str | None, query("`next` from the previous page.", max_length=100)] = None,
+    limit: Annotated[int, integer("The maximum number of sessions.", least=1, most=1000)] = 200,
 ) -> IngestState:
     """Return what the server has of a machine's sessions, so that the machine can continue from there.
 

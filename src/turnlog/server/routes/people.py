@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Annotated
 
 from litestar import delete, get, patch, post, put
-from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
+from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from turnlog.server.audit import GivenAudit, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError
-from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body
+from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body, query
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.values import clean_text
 from turnlog.shapes import fill, fill_dated
@@ -268,9 +268,7 @@ def list_tokens(
     accounts: GivenAccounts,
     user: Annotated[
         str | None,
-        QueryParameter(
-            max_length=100, description="The user; by default the caller, or everyone with the server's token."
-        ),
+        query("The user; by default the caller, or everyone with the server's token.", max_length=100),
     ] = None,
 ) -> list[TokenItem]:
     """List tokens, the newest first, without their secrets. Admins may list those of others."""

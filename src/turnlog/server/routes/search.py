@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 from anyio import to_thread
 from litestar import Request, get
-from litestar.params import QueryParameter
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
@@ -25,7 +24,7 @@ from turnlog.errors import SearchCancelledError
 from turnlog.instants import find_moment
 from turnlog.server.audit import GivenVisit, Look, Visit, has_deliveries
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import GivenScope, GivenStore
+from turnlog.server.requests import GivenScope, GivenStore, integer, query
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.values import clean_optional, clean_text, head_of
@@ -128,19 +127,13 @@ async def search(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    q: Annotated[
-        str,
-        QueryParameter(
-            min_length=1, max_length=LONGEST, description="The query, as described in docs/search.md."
-        ),
-    ],
-    order: Annotated[SearchOrder, QueryParameter(description="The order.")] = SearchOrder.NEWEST,
-    limit: Annotated[int, QueryParameter(ge=1, le=100, description="The maximum number of hits.")] = 20,
+    q: Annotated[str, query("The query, as described in docs/search.md.", min_length=1, max_length=LONGEST)],
+    order: Annotated[SearchOrder, query("The order.")] = SearchOrder.NEWEST,
+    limit: Annotated[int, integer("The maximum number of hits.", least=1, most=100)] = 20,
     cursor: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="Where to continue: `next` from the previous response."),
+        str | None, query("Where to continue: `next` from the previous response.", max_length=200)
     ] = None,
-    typing: Annotated[bool, QueryParameter(description="Whether the last word may be incomplete.")] = False,
+    typing: Annotated[bool, query("Whether the last word may be incomplete.")] = False,
 ) -> Hits:
     """Find passages, each with its exact message. `person:me` is the caller."""
     query = _name_me(parse_query(q, typing=typing), visit.caller.name)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from litestar import Request, get, patch
 from litestar.di import NamedDependency, Provide
-from litestar.params import JSONBody, QueryParameter, RawBody, SkipValidation
+from litestar.params import JSONBody, RawBody, SkipValidation
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
@@ -31,7 +31,9 @@ from turnlog.server.requests import (
     check_unchanged,
     decode_body,
     find_next,
+    integer,
     parse_moment,
+    query,
 )
 from turnlog.server.security.callers import LINKED, Caller, GivenCaller
 from turnlog.server.sessions import (
@@ -62,57 +64,38 @@ GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
 
 def _build_filter(
     caller: GivenCaller,
-    project: Annotated[
-        str | None, QueryParameter(max_length=4000, description="The full path of the project.")
-    ] = None,
-    text: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the title; case is ignored.")
-    ] = None,
-    model: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the name of one of its models.")
-    ] = None,
-    branch: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the name of a git branch.")
-    ] = None,
-    tag: Annotated[
-        list[str] | None, QueryParameter(max_items=20, description="Tags that it must have, all of them.")
-    ] = None,
+    project: Annotated[str | None, query("The full path of the project.", max_length=4000)] = None,
+    text: Annotated[str | None, query("Part of the title; case is ignored.", max_length=500)] = None,
+    model: Annotated[str | None, query("Part of the name of one of its models.", max_length=500)] = None,
+    branch: Annotated[str | None, query("Part of the name of a git branch.", max_length=500)] = None,
+    tag: Annotated[list[str] | None, query("Tags that it must have, all of them.", max_items=20)] = None,
     person: Annotated[
         list[str] | None,
-        QueryParameter(
-            max_items=100,
-            description="Their owner: any of these people. `me` is the caller, an empty name means no owner.",
+        query(
+            "Their owner: any of these people. `me` is the caller, an empty name means no owner.", max_items=100
         ),
     ] = None,
     machine: Annotated[
-        list[str] | None, QueryParameter(max_items=100, description="The machine they come from: any of these.")
+        list[str] | None, query("The machine they come from: any of these.", max_items=100)
     ] = None,
-    visibility: Annotated[Visibility | None, QueryParameter(description="Who sees them.")] = None,
-    starred: Annotated[bool | None, QueryParameter(description="Only those with a star, or without.")] = None,
-    archived: Annotated[
-        bool, QueryParameter(description="Sessions hidden from lists, instead of the others.")
-    ] = False,
+    visibility: Annotated[Visibility | None, query("Who sees them.")] = None,
+    starred: Annotated[bool | None, query("Only those with a star, or without.")] = None,
+    archived: Annotated[bool, query("Sessions hidden from lists, instead of the others.")] = False,
     only_here: Annotated[
-        bool | None, QueryParameter(description="Only those whose files exist nowhere else, or the others.")
+        bool | None, query("Only those whose files exist nowhere else, or the others.")
     ] = None,
-    errors: Annotated[
-        bool | None, QueryParameter(description="Only those with failed calls or requests, or the others.")
-    ] = None,
+    errors: Annotated[bool | None, query("Only those with failed calls or requests, or the others.")] = None,
     problems: Annotated[
-        bool | None,
-        QueryParameter(description="Only those with wrong or unknown content in their lines, or the others."),
+        bool | None, query("Only those with wrong or unknown content in their lines, or the others.")
     ] = None,
     series: Annotated[
-        str | None,
-        QueryParameter(max_length=100, description="Those of one series: `series` of a session in a list."),
+        str | None, query("Those of one series: `series` of a session in a list.", max_length=100)
     ] = None,
     since: Annotated[
-        str | None,
-        QueryParameter(max_length=40, description="Active at this time or later: a date or a time, ISO 8601."),
+        str | None, query("Active at this time or later: a date or a time, ISO 8601.", max_length=40)
     ] = None,
     until: Annotated[
-        str | None,
-        QueryParameter(max_length=40, description="Active before this time: a date or a time, ISO 8601."),
+        str | None, query("Active before this time: a date or a time, ISO 8601.", max_length=40)
     ] = None,
 ) -> SessionFilter:
     """Return which sessions are meant; raises `InvalidRequestError` for a time that is none."""
@@ -182,9 +165,9 @@ def list_projects(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
-    text: Annotated[str | None, QueryParameter(max_length=500, description="Part of the path.")] = None,
-    sort: Annotated[ProjectOrder, QueryParameter(description="The order.")] = ProjectOrder.NEWEST,
-    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of projects.")] = 1000,
+    text: Annotated[str | None, query("Part of the path.", max_length=500)] = None,
+    sort: Annotated[ProjectOrder, query("The order.")] = ProjectOrder.NEWEST,
+    limit: Annotated[int, integer("The maximum number of projects.", least=1, most=5000)] = 1000,
     cursor: Cursor = 0,
 ) -> Projects:
     """List the folders in which Claude Code worked, each with the usage of its sessions."""
@@ -201,17 +184,13 @@ def list_sessions(
     visible: GivenScope,
     asked: GivenFilter,
     watch: GivenWatch,
-    sort: Annotated[SessionOrder, QueryParameter(description="The order.")] = SessionOrder.NEWEST,
+    sort: Annotated[SessionOrder, query("The order.")] = SessionOrder.NEWEST,
     limit: Limit = 100,
     cursor: Annotated[
-        str | None,
-        QueryParameter(max_length=2000, description="Where to continue: `next` from the previous response."),
+        str | None, query("Where to continue: `next` from the previous response.", max_length=2000)
     ] = None,
     grouped: Annotated[
-        bool,
-        QueryParameter(
-            description="Of three or more sessions that programs started with the same prompt, only the first."
-        ),
+        bool, query("Of three or more sessions that programs started with the same prompt, only the first.")
     ] = False,
 ) -> SessionPage:
     """List sessions, newest first by default."""
@@ -279,26 +258,21 @@ def get_usage(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
-    by: Annotated[Grouping, QueryParameter(description="What each row covers.")] = Grouping.DAILY,
-    since: Annotated[date | None, QueryParameter(description="The first day to include.")] = None,
-    until: Annotated[date | None, QueryParameter(description="The last day to include.")] = None,
+    by: Annotated[Grouping, query("What each row covers.")] = Grouping.DAILY,
+    since: Annotated[date | None, query("The first day to include.")] = None,
+    until: Annotated[date | None, query("The last day to include.")] = None,
     timezone: Annotated[
-        str,
-        QueryParameter(max_length=100, description="The time zone that defines days, such as Europe/Berlin."),
+        str, query("The time zone that defines days, such as Europe/Berlin.", max_length=100)
     ] = "UTC",
-    breakdown: Annotated[
-        Breakdown | None, QueryParameter(description="What rows are divided by; not available by tool.")
-    ] = None,
-    project: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the path of projects.")
-    ] = None,
+    breakdown: Annotated[Breakdown | None, query("What rows are divided by; not available by tool.")] = None,
+    project: Annotated[str | None, query("Part of the path of projects.", max_length=500)] = None,
     top: Annotated[
         int,
-        QueryParameter(
-            ge=1,
-            le=4000,
-            description="The maximum number of rows: the most expensive, or the newest days, weeks, months or "
+        integer(
+            "The maximum number of rows: the most expensive, or the newest days, weeks, months or "
             "blocks. `others` combines the rest.",
+            least=1,
+            most=4000,
         ),
     ] = 1000,
 ) -> UsageReport:

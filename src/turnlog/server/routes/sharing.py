@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated
 
 from litestar import delete, get, post, put
-from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
+from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import build_preview
@@ -24,6 +24,7 @@ from turnlog.server.requests import (
     GivenScope,
     GivenStore,
     decode_body,
+    query,
 )
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
@@ -290,7 +291,7 @@ def list_links(
     accounts: GivenAccounts,
     caller: GivenCaller,
     session: Annotated[
-        str | None, QueryParameter(max_length=200, description="The key of a session; all sessions by default.")
+        str | None, query("The key of a session; all sessions by default.", max_length=200)
     ] = None,
 ) -> list[SharedLink]:
     """List links, the newest first, ended ones included: your own, or everybody's for admins."""

@@ -129,7 +129,14 @@ class Metrics:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class _Archive(Collector):
+class _Described(Collector):
+    """Figures that are what they are when they are asked for."""
+
+    def describe(self) -> Iterator[Metric]:
+        return iter(())
+
+
+class _Archive(_Described):
     """Sessions and bytes."""
 
     def __init__(self, counter: ArchiveCounter, place: StorePlace | None) -> None:
@@ -149,11 +156,8 @@ class _Archive(Collector):
             size = measure_store(self._place)
             yield GaugeMetricFamily("turnlog_database_bytes", "The archive's files.", value=size)
 
-    def describe(self) -> Iterator[Metric]:
-        return iter(())
 
-
-class _Sync(Collector):
+class _Sync(_Described):
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
@@ -172,11 +176,8 @@ class _Sync(Collector):
         yield CounterMetricFamily("turnlog_sync_bytes", "Bytes archived.", value=state.bytes)
         yield CounterMetricFamily("turnlog_sync_seconds", "Time spent archiving.", value=state.seconds)
 
-    def describe(self) -> Iterator[Metric]:
-        return iter(())
 
-
-class _Hooks(Collector):
+class _Hooks(_Described):
     def __init__(self, hooks: HookReceiver) -> None:
         self._hooks = hooks
 
@@ -196,9 +197,6 @@ class _Hooks(Collector):
                 "turnlog_spool_files", "Files waiting to be imported.", value=counts.waiting
             )
             yield GaugeMetricFamily("turnlog_spool_aside", "Files that could not be read.", value=counts.aside)
-
-    def describe(self) -> Iterator[Metric]:
-        return iter(())
 
 
 @get("/metrics", opt=ADMINS, sync_to_thread=True, include_in_schema=False)

@@ -46,7 +46,7 @@ from turnlog.errors import (
     TakenMachineError,
     TurnlogError,
 )
-from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
+from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send, build_response
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError, encode_failure
 
 logger = logging.getLogger("turnlog.server")
@@ -354,10 +354,7 @@ def _build_answer(failure: RequestError) -> tuple[Message, Message]:
     body = encode_failure(failure)
     headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    return (
-        {"type": "http.response.start", "status": failure.status, "headers": headers},
-        {"type": "http.response.body", "body": body, "more_body": False},
-    )
+    return build_response(failure.status, headers, body)
 
 
 def _complete(headers: Headers, etag: str | None, status: int) -> Headers:

@@ -30,7 +30,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
@@ -204,22 +204,25 @@ def list_cookies(connection: _Connection, name: str) -> Iterator[str]:
             yield value
 
 
-def build_cookie(value: str, *, secure: bool, seconds: float = LOGIN_SECONDS) -> Cookie:
-    """Return a cookie that lets a person in."""
+def build_cookie(
+    name: str,
+    value: str,
+    seconds: float,
+    *,
+    secure: bool,
+    path: str = "/",
+    samesite: Literal["strict", "lax"] = "strict",
+) -> Cookie:
+    """Return a cookie that only we read; with 0 seconds, what makes a browser forget it."""
     return Cookie(
-        key=name_cookie(secure),
+        key=name,
         value=value,
         max_age=int(seconds),
-        path="/",
+        path=path,
         secure=secure,
         httponly=True,
-        samesite="strict",
+        samesite=samesite,
     )
-
-
-def end_cookie(name: str, *, secure: bool) -> Cookie:
-    """Return what makes a browser forget a cookie."""
-    return Cookie(key=name, value="", max_age=0, path="/", secure=secure, httponly=True, samesite="strict")
 
 
 def _fill_in(authority: Authority | None) -> Authority | None:
@@ -239,11 +242,6 @@ def _find_pushed(connection: _Connection) -> str | None:
     """Return the machine that a request names as its origin; None if it names none, or more than one."""
     given = connection.query_params.getall("origin", [])
     return given[0] if len(given) == 1 and _FORM.fullmatch(given[0]) else None
-
-
-def _note_pushed(connection: _Connection, origin: str | None) -> None:
-    """Remember which machine the request's token is good for."""
-    connection.scope["state"][_PUSHED] = origin
 
 
 def check_machine(connection: _Connection, caller: Caller, origin: str) -> None:
@@ -336,7 +334,7 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     user, known = found
     if known.kind is TokenKind.PERSONAL:
         return Caller(kind=CallerKind.PERSON, user=user, token=known.id)
-    _note_pushed(connection, origin)
+    connection.scope["state"][_PUSHED] = origin
     return Caller(kind=CallerKind.MACHINE, user=user, token=known.id)
 
 
