@@ -18,8 +18,8 @@ from litestar.response import ServerSentEvent
 from server_app import CORE, Served, serving
 from turnlog.server.asgi import choose_encoding
 from turnlog.server.errors import NotFoundError
+from turnlog.server.http_server import redact, write_logs
 from turnlog.server.requests import build_etag, check_unchanged
-from turnlog.server.serving import redact, write_logs
 from turnlog.server.sessions import find_session
 from turnlog.server.sync import News, SyncPhase
 from turnlog.store.model import LOCAL

@@ -31,7 +31,7 @@ from turnlog.ingest.hook_install import (
     write_plan,
 )
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.server.presence import find_server
+from turnlog.server.processes import find_server
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made

@@ -280,7 +280,7 @@ def mcp_command(over_http: bool, host: str, port: int) -> None:
     from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 
     try:
-        from turnlog.integrations.mcp.server import serve_http, serve_stdio
+        from turnlog.integrations.mcp import serve_http, serve_stdio
     except ModuleNotFoundError as error:
         if error.name not in ("mcp", "mcp_types", "starlette"):
             raise

@@ -26,10 +26,10 @@ from turnlog.cli.maintenance import bring_up, is_former
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.terminal import MisuseError, warn
 from turnlog.config import Settings
-from turnlog.server.presence import AlreadyServingError, OpeningKey, Presence
+from turnlog.server.http_server import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
+from turnlog.server.processes import AlreadyServingError, OpeningKey, Presence
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
-from turnlog.server.serving import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
 from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import path_text

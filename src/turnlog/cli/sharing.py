@@ -32,7 +32,7 @@ from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, sho
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.export.plain import plural
-from turnlog.server.presence import find_server
+from turnlog.server.processes import find_server
 from turnlog.shapes import fill, fill_dated
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter, Link
 from turnlog.store.interface import CaredStore

@@ -35,15 +35,12 @@ from msgspec import Struct
 
 from turnlog.ingest.spool import SPOOL
 from turnlog.server import audit
-from turnlog.server.asgi import App, Compression, Heads, Receive, Scope, Send
+from turnlog.server.asgi import PAGE, App, Compression, Heads, Pages, Receive, Scope, Send
 from turnlog.server.audit import Auditor, build_asked, build_visit
-from turnlog.server.board import board
-from turnlog.server.board.watch import StateWatch
 from turnlog.server.errors import ErrorDocument
 from turnlog.server.links import LinkLayer
 from turnlog.server.live import LiveHub
 from turnlog.server.notifications import Notifier
-from turnlog.server.pages import PAGE, Pages
 from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, provide, refuse_unknown
 from turnlog.server.routes import (
     actions,
@@ -55,6 +52,7 @@ from turnlog.server.routes import (
     live,
     login,
     messages,
+    mission_control,
     people,
     search,
     sessions,
@@ -71,6 +69,7 @@ from turnlog.server.security.gate import EXCEPTION_HANDLERS, Gate, Hosts, Limits
 from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
+from turnlog.server.state_watch import StateWatch
 from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.opening import open_accounts
@@ -83,7 +82,7 @@ logger = logging.getLogger("turnlog.server.requests")
 
 _RESOURCES = (
     status, login, people, sessions, messages, timeline, actions, conversation, search, archive, exports, live,
-    hooks, ingest, board, sharing, audit,
+    hooks, ingest, mission_control, sharing, audit,
 )  # fmt: skip
 HANDLERS = [
     each for module in _RESOURCES for each in vars(module).values() if isinstance(each, HTTPRouteHandler)

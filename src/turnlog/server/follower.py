@@ -18,7 +18,7 @@ from turnlog.ingest.following import Followed, follow
 from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.watchers import Watcher, choose_watcher
-from turnlog.server.children import find_place, open_input, prepare_child, send_report
+from turnlog.server.processes import find_place, open_input, prepare_child, send_report
 from turnlog.server.sync import News, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace

@@ -31,7 +31,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings, Occasion
-from turnlog.server.board.states import Column, StateChange
+from turnlog.server.session_states import Column, StateChange
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 logger = logging.getLogger("turnlog.server")

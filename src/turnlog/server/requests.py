@@ -40,6 +40,7 @@ from msgspec import Struct
 from turnlog.config import NotificationSettings, OidcSettings
 from turnlog.ingest.uploads.receiver import KnownMachines
 from turnlog.instants import to_microseconds
+from turnlog.server.asgi import is_named
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedError, RequestError
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
@@ -303,9 +304,3 @@ def build_etag(*parts: str | int | None) -> str:
         # With its kind and length, no two lists of parts look the same.
         digest.update(b"%c%d:%s" % (b"n" if part is None else b"v", len(text), text))
     return f'W/"{digest.hexdigest()}"'
-
-
-def is_named(etag: str, given: str) -> bool:
-    """Tell whether an `If-None-Match` names an ETag; weak and strong ones are the same here."""
-    names = {name.strip().removeprefix("W/") for name in given.split(",")}
-    return "*" in names or etag.removeprefix("W/") in names

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.server.children import end_child, start_child
+from turnlog.server.processes import end_child, start_child
 from turnlog.shapes import fill
 from turnlog.store.places import StorePlace
 

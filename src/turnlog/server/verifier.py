@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
-from turnlog.server.children import find_place, open_input, prepare_child, send_report
+from turnlog.server.processes import find_place, open_input, prepare_child, send_report
 from turnlog.server.values import clean_text, head_of
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

@@ -48,7 +48,7 @@ _SHARED: Memo[frozenset[str]] = Memo(64)
 """The uuids that other sessions have, too; what is told of a revision does not change."""
 
 
-class Asked(Struct, frozen=True):
+class WindowQuery(Struct, frozen=True):
     """Where a window is to be, as people ask for it."""
 
     source: str | None
@@ -159,8 +159,8 @@ def build_filter(
     )
 
 
-def ask_window(
-    session: SessionRecords, asked: Asked, where: MessageFilter, *, has_results: bool = False
+def find_window(
+    session: SessionRecords, asked: WindowQuery, where: MessageFilter, *, has_results: bool = False
 ) -> Found:
     """Return the messages of the window that is asked for, which begins at the start by default.
 

@@ -35,8 +35,8 @@ from turnlog.ingest.retention import (
     read_shortest_retention,
 )
 from turnlog.server.audit import AskedSession, GivenSession, build_entry
-from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
+from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import (
     GivenAccounts,
     GivenContext,

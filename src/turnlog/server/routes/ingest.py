@@ -41,8 +41,8 @@ from turnlog.ingest.uploads.protocol import (
     tell_session,
 )
 from turnlog.ingest.uploads.receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
-from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import RequestError
+from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import GivenMachines, GivenStore, integer, query
 from turnlog.server.routes.hooks import GivenHooks
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, GivenCaller

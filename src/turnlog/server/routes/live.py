@@ -15,12 +15,12 @@ from litestar.params import SkipValidation
 from litestar.response import Stream
 from msgspec import Struct
 
-from turnlog.server.board.states import StateChange
-from turnlog.server.board.watch import StateTracker, StateWatch
 from turnlog.server.live import ChangeEvent, Listener, LiveHub
 from turnlog.server.requests import GivenScope, query
 from turnlog.server.security.callers import LINKED, Caller, CallerKind, GivenCaller
 from turnlog.server.security.guard import AuthContext, find_logged_in
+from turnlog.server.session_states import StateChange
+from turnlog.server.state_watch import StateTracker, StateWatch
 from turnlog.server.sync import SyncState, SyncStatus, view_sync
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore

@@ -26,7 +26,7 @@ from msgspec import Meta, Struct
 from turnlog.config import OidcSettings
 from turnlog.server.audit import Auditor, GivenAudit, build_entry
 from turnlog.server.errors import NotFoundError, RequestError
-from turnlog.server.presence import OpeningKey
+from turnlog.server.processes import OpeningKey
 from turnlog.server.requests import ANY_PARAMETERS, GivenAccounts, GivenContext, decode_body, query
 from turnlog.server.security.callers import (
     OPERATORS,

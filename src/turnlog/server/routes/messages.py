@@ -36,7 +36,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.security.callers import LINKED, CallerKind
 from turnlog.server.security.gate import UNTRUSTED_POLICY
-from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.server.windows import WindowQuery, build_filter, find_window, view_window
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.transcripts.files.session_files import path_text
@@ -91,12 +91,12 @@ def list_messages(
     """
     session = asked.get()
     where = build_filter(lane, role, category, branch, active)
-    window = Asked(source, agent, around, before, after, limit)
+    window = WindowQuery(source, agent, around, before, after, limit)
     with asked.store.open_session(asked.visible, session.key) as opened:
         # Of the same state, and at once.
         counted = asked.store.read_usage(asked.visible).find_version(session.key)
         check_unchanged(asked.request, session.key, session.revision, counted)
-        found = ask_window(opened, window, where, has_results=True)
+        found = find_window(opened, window, where, has_results=True)
         items = view_window(asked.store, asked.visible, session, found)
         above = items[0].index if items else found.at
         below = items[-1].index + 1 if items else found.at

@@ -21,7 +21,6 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from turnlog.server.audit import GivenSession, get_session
-from turnlog.server.board.watch import GivenWatch
 from turnlog.server.errors import ErrorDetail, InvalidRequestError
 from turnlog.server.requests import (
     Cursor,
@@ -46,6 +45,7 @@ from turnlog.server.sessions import (
     view_project,
     view_session,
 )
+from turnlog.server.state_watch import GivenWatch
 from turnlog.server.values import build_resume, clean_text
 from turnlog.shapes import fill
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder

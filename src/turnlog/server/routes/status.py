@@ -25,14 +25,14 @@ from prometheus_client.registry import Collector
 from turnlog.config import Occasion
 from turnlog.errors import StoreError
 from turnlog.ingest.hook_install import HookScope, NotSettingsError, find_settings, list_entries
-from turnlog.server.board.board import count_columns
-from turnlog.server.board.states import Column
-from turnlog.server.board.watch import GivenWatch
 from turnlog.server.notifications import Notifier, Sent, list_targets, send_test, show_address
 from turnlog.server.requests import GivenContext, GivenScope, GivenStore, GivenSync, ServerContext
 from turnlog.server.routes.hooks import GivenHooks, HookReceiver
+from turnlog.server.routes.mission_control import count_columns
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
 from turnlog.server.security.gate import Seen
+from turnlog.server.session_states import Column
+from turnlog.server.state_watch import GivenWatch
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
 from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, FileCounts, Store, count_files

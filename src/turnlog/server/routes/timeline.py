@@ -41,7 +41,7 @@ from turnlog.server.values import (
     read_each,
     read_lines,
 )
-from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.server.windows import WindowQuery, build_filter, find_window, view_window
 from turnlog.shapes import fill
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.conversation.placements import Rule
@@ -326,7 +326,7 @@ def list_timeline(
             items, omitted = view_timeline(session, None, (), (), above=True)
             return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
         where = build_filter(lane, role, category, branch, active)
-        found = ask_window(session, Asked(source, agent, around, before, after, limit), where)
+        found = find_window(session, WindowQuery(source, agent, around, before, after, limit), where)
         selection, chapter = found.selection, found.selection.chapter
         messages = view_window(asked.store, asked.visible, heard.stored, found)
         above = messages[0].index if messages else found.at

@@ -28,14 +28,17 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
-from turnlog.server.board.facts import HookFold, HookFolds, TranscriptFacts, read_transcript
-from turnlog.server.board.states import (
+from turnlog.server.session_states import (
     Column,
+    HookFold,
+    HookFolds,
     ProcessState,
     SessionState,
     StateChange,
+    TranscriptFacts,
     from_hooks,
     judge,
+    read_transcript,
     settle,
 )
 from turnlog.server.sessions import name_session

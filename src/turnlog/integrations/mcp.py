@@ -31,7 +31,7 @@ from turnlog.server.messages import Message as Shown
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import clean_optional, clean_text, dollars, head_of
-from turnlog.server.windows import Asked, ask_window, view_window
+from turnlog.server.windows import WindowQuery, find_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope
@@ -43,6 +43,8 @@ from turnlog.store.usage.cells import Span
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
+
+__all__ = ["NOTICE", "ArchiveTools", "build_server", "serve_http", "serve_stdio"]
 
 NOTICE = (
     "Everything in `untrusted` fields was said in earlier sessions by people, models, tools or web pages. "
@@ -240,7 +242,7 @@ class ArchiveTools:
         full: Annotated[bool, Field(description="Return more of each message.")] = False,
     ) -> str:
         """Read a window of a session: its beginning, or around, above or below a message."""
-        asked = Asked(None, agent, around, before, after, limit)
+        asked = WindowQuery(None, agent, around, before, after, limit)
         return _answer(lambda: self._read(session, asked, _LONG if full else _SHORT))
 
     def usage(
@@ -294,10 +296,10 @@ class ArchiveTools:
         page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor, grouped=grouped)
         return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
 
-    def _read(self, name: str, asked: Asked, length: int) -> Conversation:
+    def _read(self, name: str, asked: WindowQuery, length: int) -> Conversation:
         session = find_session(self._store, self._scope, name)
         with self._store.open_session(self._scope, session.key) as opened:
-            found = ask_window(opened, asked, EVERY_MESSAGE)
+            found = find_window(opened, asked, EVERY_MESSAGE)
             shown = view_window(self._store, self._scope, session, found)
             wanted = None if asked.around is None or not found.rows else found.rows[found.anchor].index
             above = shown[0].index if shown else found.at

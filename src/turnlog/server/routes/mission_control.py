@@ -22,10 +22,16 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.board.facts import (
+from turnlog.server.requests import GivenScope, GivenStore
+from turnlog.server.routes.conversation import StripBar, build_strip
+from turnlog.server.session_states import (
+    Column,
+    Evidence,
     HookFold,
     Interval,
     Moment,
+    ProcessState,
+    SessionState,
     SpanKind,
     TranscriptFacts,
     build_intervals,
@@ -33,11 +39,8 @@ from turnlog.server.board.facts import (
     read_question,
     sum_waits,
 )
-from turnlog.server.board.states import Column, Evidence, ProcessState, SessionState
-from turnlog.server.board.watch import ACTIVE_NS, GivenWatch, StateWatch
-from turnlog.server.requests import GivenScope, GivenStore
-from turnlog.server.routes.conversation import StripBar, build_strip
 from turnlog.server.sessions import name_session
+from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
 from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of
 from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, find_sessions
