@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -37,7 +36,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.sessions import find_session, name_session
-from turnlog.server.values import instant_of
+from turnlog.server.values import Recent, instant_of
 from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
 from turnlog.store.interface import CaredStore, Store
@@ -71,7 +70,7 @@ class Auditor:
     def __init__(self, accounts: Accounts | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._visits: OrderedDict[_Known, float] = OrderedDict()
+        self._visits: Recent[_Known, float] = Recent(_MOST)
         self._lock = threading.Lock()
 
     def note_looks(self, caller: Caller, looks: Iterable[Look], action: Action, client: str = "") -> None:
@@ -131,10 +130,7 @@ class Auditor:
     def _remember(self, visits: Iterable[_Known]) -> None:
         now = self._clock()
         for known in visits:
-            self._visits[known] = now
-            self._visits.move_to_end(known)
-        while len(self._visits) > _MOST:
-            self._visits.popitem(last=False)
+            self._visits.keep(known, now)
 
     def _count_opened(self, id: str) -> None:
         try:

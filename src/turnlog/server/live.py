@@ -40,7 +40,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.server.errors import RequestError
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_text
+from turnlog.server.values import Recent, clean_text, view
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access
@@ -216,7 +216,7 @@ class SessionNames:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: Recent[str, str] = Recent(_MOST_NAMES)
         self._lock = Lock()
 
     def find(self, entry: ChangeEntry) -> str | None:
@@ -232,20 +232,12 @@ class SessionNames:
             return None
         name = name_session(stored)
         with self._lock:
-            self._known[entry.session] = name
-            if len(self._known) > _MOST_NAMES:
-                self._known.popitem(last=False)
+            self._known.keep(entry.session, name)
         return name
 
     def view(self, entry: ChangeEntry) -> ChangeEvent:
         """Return an entry as clients get it."""
-        return ChangeEvent(
-            kind=entry.kind,
-            session=clean_text(entry.session),
-            session_id=self.find(entry),
-            revision=entry.revision,
-            seq=entry.seq,
-        )
+        return view(ChangeEvent, entry, session_id=self.find(entry))
 
 
 def _coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:

@@ -44,6 +44,7 @@ from turnlog.server.values import (
     head_of,
     read_each,
     took_ms,
+    view,
 )
 from turnlog.shapes import fill
 from turnlog.store.interface import KnownSource, Store, find_known
@@ -204,20 +205,16 @@ def _kind_of(image: ImageContent) -> str:
 
 def view_call(chapter: Chapter, record: CallRecord) -> Call:
     """Return a call without its body."""
-    return fill(
+    return view(
         Call,
         record,
         source=chapter.source,
         uuid=None,
-        id=clean_optional(record.id),
-        name=clean_text(record.name),
         category=Category(record.category),
         state=CallState(record.state),
         title="",
-        path=clean_optional(record.path),
         input=None,
         result=None,
-        agent_id=clean_optional(record.agent_id),
         started_at=find_moment(record.started),
         ended_at=find_moment(record.ended),
         duration_ms=took_ms(record.started, record.ended),

@@ -32,6 +32,7 @@ from msgspec import Struct
 
 from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.session_states import Column, StateChange
+from turnlog.server.values import Recent
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 logger = logging.getLogger("turnlog.server")
@@ -275,7 +276,7 @@ class Notifier:
         self._pauses = tuple(pauses)
         self._clock = clock
         self._held: OrderedDict[str, tuple[float, Occasion, StateChange]] = OrderedDict()
-        self._told: OrderedDict[tuple[str, Occasion, int], None] = OrderedDict()
+        self._told: Recent[tuple[str, Occasion, int], None] = Recent(_MOST_REMEMBERED)
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._outgoing: queue.Queue[tuple[Target, Notice]] = queue.Queue(_MOST_WAITING)
@@ -325,9 +326,7 @@ class Notifier:
         transition = change.session_id, occasion, change.state.since_ns or 0
         if transition in self._told:
             return
-        self._told[transition] = None
-        if len(self._told) > _MOST_REMEMBERED:
-            self._told.popitem(last=False)
+        self._told.keep(transition, None)
         notice = build_notice(occasion, change)
         for target in self._targets:
             try:

@@ -23,6 +23,7 @@ from turnlog.errors import TurnlogError
 from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
 from turnlog.server.values import head_of
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -133,18 +134,8 @@ def name_state(state: SessionState) -> ListedState:
 
 def from_hooks(status: AgentStatus, seen_ns: int) -> SessionState:
     """Return the state that hooks report."""
-    return SessionState(
-        phase=status.phase,
-        why=status.why,
-        since_ns=status.since_ns,
-        detail=status.detail,
-        tool_name=status.tool_name,
-        tool_use_id=status.tool_use_id,
-        tool_since_ns=status.tool_since_ns if status.tool_since_ns is not None else status.since_ns,
-        agent_id=status.agent_id,
-        evidence=Evidence.HOOKS,
-        seen_ns=seen_ns,
-    )
+    tool_since = status.since_ns if status.tool_since_ns is None else status.tool_since_ns
+    return fill(SessionState, status, tool_since_ns=tool_since, evidence=Evidence.HOOKS, seen_ns=seen_ns)
 
 
 def settle(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from turnlog.instants import find_moment
 from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
 from turnlog.server.session_states import ListedState, SessionState, name_state
-from turnlog.server.values import clean_text, dollars, head_of, took_ms
+from turnlog.server.values import clean_text, dollars, head_of, took_ms, view
 from turnlog.shapes import fill
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, StoredProject, StoredSession
@@ -153,7 +153,7 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
     row = stored.row
     name = name_session(stored)
     title = stored.marks.name or row.title
-    return fill(
+    return view(
         SessionItem,
         stored,
         row,
@@ -161,8 +161,7 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         session_id_alias=name,
         title=None if title is None else head_of(title),
         first_prompt=None if row.first_prompt is None else head_of(row.first_prompt),
-        project=None if row.project is None else clean_text(row.project),
-        git_branch=clean_text(row.branches[-1]) if row.branches else None,
+        git_branch=row.branches[-1] if row.branches else None,
         models=tuple(map(clean_text, row.models)),
         cost_usd=dollars(row.cost),
         created_at=find_moment(row.first_time),

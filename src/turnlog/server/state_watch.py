@@ -42,7 +42,7 @@ from turnlog.server.session_states import (
     settle,
 )
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_optional, clean_text, head_of
+from turnlog.server.values import Recent, clean_optional, clean_text, head_of
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
@@ -193,8 +193,8 @@ class StateWatch:
         self.clock = clock
         self.has_people = has_people
         self._folds = HookFolds(store)
-        self._facts: OrderedDict[str, tuple[int, TranscriptFacts]] = OrderedDict()
-        self._built: OrderedDict[str, tuple[object, object]] = OrderedDict()
+        self._facts: Recent[str, tuple[int, TranscriptFacts]] = Recent(_MOST_KEPT)
+        self._built: Recent[str, tuple[object, object]] = Recent(_MOST_KEPT)
         self._processes: dict[str, ProcessState] = {}
         self._processes_at = float("-inf")
         self._machines: dict[str, Machine] = {}
@@ -252,10 +252,7 @@ class StateWatch:
             known = self._facts.get(session.key)
             if known is None or known[0] != session.revision:
                 known = session.revision, read_transcript(self._store, session)
-            self._facts[session.key] = known
-            self._facts.move_to_end(session.key)
-            if len(self._facts) > _MOST_KEPT:
-                self._facts.popitem(last=False)
+            self._facts.keep(session.key, known)
             return known[1]
 
     def recall(self, key: str, signature: object, build: Callable[[], V]) -> V:
@@ -266,10 +263,7 @@ class StateWatch:
             return cast(V, known[1])
         built = build()
         with self._lock:
-            self._built[key] = signature, built
-            self._built.move_to_end(key)
-            if len(self._built) > _MOST_KEPT:
-                self._built.popitem(last=False)
+            self._built.keep(key, (signature, built))
         return built
 
     def _find(self, session: StoredSession) -> SessionState | None:

@@ -25,8 +25,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, read_each
-from turnlog.shapes import fill
+from turnlog.server.values import Memo, clean_text, fit, head_of, read_each, view
 from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import HookDelivery
@@ -207,7 +206,7 @@ def _view(
     row = rows[0] if rows else None
     turn = None if row is None else row.turn
     agent = told.agent_id or (None if row is None else row.agent_id)
-    return fill(
+    return view(
         Action,
         action,
         told,
@@ -215,13 +214,12 @@ def _view(
         kind=action.kind.value,
         category=Category(action.category),
         at=find_moment(told.at),
-        name=clean_text(action.name),
         title=head_of(told.title),
         outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
         state=ActionState(action.state),
         turn=turns.get(action.point.at) if turn is None else turn,
-        message_uuid=None if row is None else clean_text(row.id),
-        agent_id=clean_optional(agent),
+        message_uuid=None if row is None else row.id,
+        agent_id=agent,
     )
 
 

@@ -30,7 +30,7 @@ from turnlog.server.requests import (
     query,
 )
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, read_each, took_ms
+from turnlog.server.values import clean_text, dollars, fit, head_of, read_each, took_ms, view
 from turnlog.server.windows import read_titles
 from turnlog.shapes import fill
 from turnlog.transcripts.agents.agent import AgentLink
@@ -329,15 +329,11 @@ def list_problems(
 
 
 def _view_agent(row: AgentRecord) -> Agent:
-    return fill(
+    return view(
         Agent,
         row,
-        id=clean_text(row.id),
-        type=clean_optional(row.type),
         description=None if row.description is None else head_of(row.description),
         state=AgentState(row.state),
-        parent_id=clean_optional(row.parent_id),
-        run_id=clean_optional(row.run_id),
         source=row.file,
         linked_by=None if row.linked_by is None else AgentLink(row.linked_by),
     )

@@ -21,13 +21,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from litestar import Request, get, post
 from litestar.di import NamedDependency
-from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIType, Schema
 from litestar.params import HeaderParameter, SkipValidation
 from msgspec import Raw, Struct
 from msgspec.structs import astuple, replace
@@ -37,9 +36,10 @@ from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.server.audit import AskedSession, GivenSession, has_deliveries
 from turnlog.server.errors import RequestError
 from turnlog.server.requests import LARGEST as MOST_NUMBER
-from turnlog.server.requests import GivenMachines, integer, query
+from turnlog.server.requests import GivenMachines, describe_body, integer, query
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
+from turnlog.server.values import Recent
 from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
@@ -214,7 +214,7 @@ class HookReceiver:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: Recent[str, None] = Recent(_REMEMBERED)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def start(self) -> None:
@@ -303,9 +303,7 @@ class HookReceiver:
     def _tell(self, delivery: HookDelivery, *, stored: bool) -> None:
         if delivery.delivery_id in self._known:
             return
-        self._known[delivery.delivery_id] = None
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        self._known.keep(delivery.delivery_id, None)
         self.window.add(delivery, stored=stored)
         for listener in self.listeners:
             try:
@@ -334,15 +332,11 @@ _NANOSECONDS = 1_000_000_000
 _MOST_LISTED = 50_000
 
 
-@dataclass
-class _Operation(Operation):
-    """Says what is sent: Litestar knows only of bodies that it reads itself."""
-
-    def __post_init__(self) -> None:
-        payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT, additional_properties=True))
-        self.request_body = RequestBody(
-            description="What Claude Code gives to a hook, unchanged.", content={"application/json": payload}
-        )
+_Operation = describe_body(
+    "What Claude Code gives to a hook, unchanged.",
+    "application/json",
+    Schema(type=OpenAPIType.OBJECT, additional_properties=True),
+)
 
 
 @post(

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import dropwhile, islice
 from typing import Annotated, Any, TypeAlias
 
@@ -25,7 +24,7 @@ import msgspec
 from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.exceptions import InternalServerException
-from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIType, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat
 from litestar.params import SkipValidation
 from msgspec import Struct
@@ -43,7 +42,7 @@ from turnlog.ingest.uploads.protocol import (
 from turnlog.ingest.uploads.receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
 from turnlog.server.errors import RequestError
 from turnlog.server.processes import end_child, start_child
-from turnlog.server.requests import GivenMachines, GivenStore, integer, query
+from turnlog.server.requests import GivenMachines, GivenStore, describe_body, integer, query
 from turnlog.server.routes.hooks import GivenHooks
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
@@ -229,16 +228,11 @@ Origin: TypeAlias = Annotated[
 _RETRY = {"retry-after": "2"}
 
 
-@dataclass
-class _Operation(Operation):
-    """Says what is sent: Litestar knows only of bodies that it reads itself."""
-
-    def __post_init__(self) -> None:
-        payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
-        self.request_body = RequestBody(
-            description="MessagePack, compressed with zstd; docs/collectors.md describes its content.",
-            content={"application/octet-stream": payload},
-        )
+_Operation = describe_body(
+    "MessagePack, compressed with zstd; docs/collectors.md describes its content.",
+    "application/octet-stream",
+    Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY),
+)
 
 
 @get("/api/ingest/state", opt=TOKEN_ONLY | MACHINES, sync_to_thread=True)

@@ -41,8 +41,7 @@ from turnlog.server.session_states import (
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
-from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of
-from turnlog.shapes import fill
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of, view
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -199,8 +198,8 @@ def _view_card(
         facts,
         key=session.key,
         title=None if title is None else head_of(title),
-        git_branch=clean_text(row.branches[-1]) if row.branches else None,
-        model=clean_optional(facts.model),
+        git_branch=row.branches[-1] if row.branches else None,
+        model=facts.model,
         agents=_list_running(records) if state.phase is not AgentPhase.ENDED and row.agents else (),
         turns=turns,
         started_at=find_moment(row.first_time),
@@ -227,7 +226,7 @@ def _view_hook_card(
         fold.cwd,
         _find_input(store, session_id, scope, state),
         None,
-        key=clean_text(session_id),
+        key=session_id,
         title=None,
         git_branch=None,
         model=None,
@@ -256,11 +255,11 @@ def _fill_card(
 ) -> BoardCard:
     """Return a card with what follows from a state, and what tells it: what the tool at work was `given`."""
     machine, name = watch.find_machine(origin), clean_text(session_id)
-    return fill(
+    return view(
         BoardCard,
         state,
         session_id=name,
-        project=clean_optional(project),
+        project=project,
         since=_moment(state.since_ns),
         detail=None if state.detail is None else head_of(state.detail),
         options=_list_options(state, given, facts),

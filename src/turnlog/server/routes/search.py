@@ -27,8 +27,7 @@ from turnlog.server.errors import RequestError
 from turnlog.server.requests import GivenScope, GivenStore, integer, query
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
-from turnlog.server.values import clean_optional, clean_text, head_of
-from turnlog.shapes import fill
+from turnlog.server.values import head_of, view
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
@@ -201,20 +200,15 @@ def _view_page(page: SearchPage, owners: _Owners) -> Hits:
 
 def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     snippet = strip_escapes(hit.snippet)
-    return fill(
+    return view(
         Hit,
         hit,
         kind=PassageKind(hit.kind),
-        session_id=clean_text(hit.session_id),
-        project=clean_optional(hit.project),
         title=None if hit.title is None else head_of(hit.title),
-        message_uuid=clean_optional(hit.message_id),
-        tool=clean_optional(hit.tool),
+        message_uuid=hit.message_id,
         role=None if hit.role is None else Role(hit.role),
-        model=clean_optional(hit.model),
-        agent_id=clean_optional(hit.agent_id),
         created_at=find_moment(hit.time),
-        snippet=clean_text(snippet.text),
+        snippet=snippet.text,
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
         person=UNSET if owner is None else owner.person,
         machine=UNSET if owner is None else owner.origin,

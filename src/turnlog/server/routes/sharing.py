@@ -28,7 +28,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_optional, clean_text, head_of
+from turnlog.server.values import clean_text, head_of, view
 from turnlog.shapes import fill, fill_dated
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
@@ -313,11 +313,10 @@ def preview_link(
     session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
-    return fill(
+    return view(
         LinkPreviewed,
         found,
         title=head_of(found.title),
-        project=clean_optional(found.project),
         tools=tuple((clean_text(name), times) for name, times in found.tools),
         files=tuple(map(clean_text, found.files)),
         excerpts=tuple(map(head_of, found.excerpts)),

@@ -6,7 +6,6 @@ again only when something happened.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -34,6 +33,7 @@ from turnlog.server.security.gate import Seen
 from turnlog.server.session_states import Column
 from turnlog.server.state_watch import GivenWatch
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
+from turnlog.server.values import Recent
 from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
 from turnlog.store.lists import SessionFilter
@@ -63,7 +63,7 @@ class ArchiveCounter:
         """Take the scope that is counted where none is named."""
         self._store = store
         self._scope = scope
-        self._counted: OrderedDict[Scope, Counted] = OrderedDict()
+        self._counted: Recent[Scope, Counted] = Recent(_MOST_SCOPES)
         self._lock = Lock()
 
     def count(self, scope: Scope | None = None) -> Counted:
@@ -80,10 +80,7 @@ class ArchiveCounter:
                 problems=self._store.list_sessions(scope, WITH_PROBLEMS, limit=0).total,
             )
         with self._lock:
-            self._counted[scope] = counted
-            self._counted.move_to_end(scope)
-            if len(self._counted) > _MOST_SCOPES:
-                self._counted.popitem(last=False)
+            self._counted.keep(scope, counted)
         return counted
 
 

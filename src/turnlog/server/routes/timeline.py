@@ -32,17 +32,15 @@ from turnlog.server.requests import (
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import (
     LONGEST_SHOWN,
-    clean_optional,
-    clean_text,
     cut,
     cut_json,
     fit,
     head_of,
     read_each,
     read_lines,
+    view,
 )
 from turnlog.server.windows import WindowQuery, build_filter, find_window, view_window
-from turnlog.shapes import fill
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
@@ -256,30 +254,22 @@ def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[Messag
 
 
 def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun]) -> HookItem:
-    return fill(
+    return view(
         HookItem,
         fact,
-        delivery_id=clean_text(fact.delivery_id),
         at=find_moment(fact.received_ns // 1000),
-        event_name=clean_text(fact.event_name),
-        tool_name=clean_optional(fact.tool_name),
-        label=clean_text(fact.label or fact.event_name),
+        label=fact.label or fact.event_name,
         group=GROUPS.get(fact.group_name),
         context=_read_context(fact.context),
-        tool_use_id=clean_optional(fact.tool_use_id),
-        agent_id=clean_optional(fact.agent_id),
         message=message,
         commands=tuple(map(_view_command, runs)),
     )
 
 
 def _view_command(run: HookRun) -> HookCommand:
-    return fill(
+    return view(
         HookCommand,
         run,
-        name=clean_text(run.name),
-        command=clean_optional(run.command),
-        outcome=clean_optional(run.outcome),
         output=None if run.output is None else cut(run.output, LONGEST_SHOWN)[0],
     )
 

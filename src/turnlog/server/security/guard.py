@@ -27,7 +27,7 @@ import os
 import re
 import struct
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +46,7 @@ from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
 from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind, check_policy
 from turnlog.server.security.gate import Authority, comes_from_elsewhere, may_use_cookies, parse_authority
 from turnlog.server.security.tokens import TokenKeeper
+from turnlog.server.values import Recent
 from turnlog.store.accounts.interface import Accounts, TokenKind, User
 
 _CLIENTS = 1024
@@ -68,7 +69,7 @@ class FailureLimit:
         self._seconds = seconds
         self._clock = clock
         self._proxies = tuple(map(ipaddress.ip_network, proxies))
-        self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._failures: Recent[str, deque[float]] = Recent(_CLIENTS)
 
     def find_client(self, peer: str, forwarded: Sequence[str]) -> str | None:
         """Return for whom a trusted proxy asks, by its `X-Forwarded-For`; None if it is none, or does not say.
@@ -92,10 +93,9 @@ class FailureLimit:
     def note(self, client: str) -> None:
         """Remember a failure."""
         name = _group(client)
-        self._failures.setdefault(name, deque(maxlen=self._most)).append(self._clock())
-        self._failures.move_to_end(name)
-        while len(self._failures) > _CLIENTS:
-            self._failures.popitem(last=False)
+        failures = self._failures.get(name) or deque(maxlen=self._most)
+        failures.append(self._clock())
+        self._failures.keep(name, failures)
 
     def find_wait(self, client: str) -> float:
         """Return how many seconds a client has to wait before its next attempt; 0 if it need not."""
