@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -105,15 +105,12 @@ def export_command(
     where: Path | None,
     session: str | None,
     turns: str | None,
-    branch: int | None,
-    thinking: bool,
-    tool_output: bool,
-    agents: bool,
     redact: bool,
     words: tuple[str, ...],
     snake: bool,
     force: bool,
     output: Output,
+    **parts: Any,
 ) -> None:
     """Export sessions as files: to read, to share, or as they were.
 
@@ -128,14 +125,7 @@ def export_command(
         _give_back(settings, meant, where, output)
         return
     first, last = _read_range(turns)
-    selection = Selection(
-        first_turn=first,
-        last_turn=last,
-        branch=branch,
-        thinking=thinking,
-        tool_output=tool_output,
-        agents=agents,
-    )
+    selection = Selection(first_turn=first, last_turn=last, **parts)
     rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
     writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force, session=session)
     if where is not None and path_text(where) == _STDOUT:

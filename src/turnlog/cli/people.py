@@ -483,7 +483,14 @@ def _list_machines(output: Output) -> None:
     """List machines, and how many sessions each has."""
     with open_for(output.settings) as store:
         machines = store.list_machines(LOCAL)
-    show_list(output, machines, _build_machine, _MACHINE_COLUMNS, _machine_cells, "no machine is known yet")
+    show_list(
+        output,
+        machines,
+        lambda each: fill_dated(MachineItem, each),
+        _MACHINE_COLUMNS,
+        _machine_cells,
+        "no machine is known yet",
+    )
 
 
 @machines_command.command("assign")
@@ -540,10 +547,6 @@ def _describe_assignment(machine: Machine, person: str | None) -> str:
     if machine.person == person:
         return f"{called} is {person or 'nobody'}'s already, with {sessions}"
     return f"{called}, with {sessions}: from {machine.person or 'nobody'} to {person or 'nobody'}"
-
-
-def _build_machine(machine: Machine) -> MachineItem:
-    return fill_dated(MachineItem, machine)
 
 
 def _machine_cells(machine: Machine, now: datetime | None) -> Iterator[str]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -138,11 +139,10 @@ def serve_command(
     no_browser: bool,
     no_sync: bool,
     demo: bool,
-    new_token: bool,
-    log_requests: bool,
     log_format: str,
     drain: float,
     output: Output,
+    **more: Any,
 ) -> None:
     """Show all sessions in the browser, updated live.
 
@@ -159,10 +159,9 @@ def serve_command(
         port=port,
         allowed=allowed,
         follows=not no_sync,
-        new_token=new_token,
-        log_requests=log_requests,
         log_format=LogFormat(log_format),
         drain_seconds=drain,
+        **more,
     )
     if not is_loopback(options.host):
         warn(

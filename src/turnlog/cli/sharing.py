@@ -121,13 +121,6 @@ def _describe_shared(item: SharedSession) -> str:
 _RULE_COLUMNS = (Column("pattern", least=8), Column("visibility"))
 
 
-class RuleItem(Struct, frozen=True, gc=False, kw_only=True):
-    """A rule as `turnlog rules list --json` prints it."""
-
-    pattern: str
-    visibility: Visibility
-
-
 class RuleChanged(Struct, frozen=True, gc=False, kw_only=True):
     """What `turnlog rules set --json` and `remove --json` print."""
 
@@ -168,7 +161,7 @@ def _list_rules(output: Output) -> None:
     with open_for(output.settings) as store:
         rules = store.list_rules(LOCAL)
     nothing = "there are no rules: sessions are private unless they are shared individually"
-    show_list(output, rules, lambda rule: fill(RuleItem, rule), _RULE_COLUMNS, _rule_cells, nothing)
+    show_list(output, rules, lambda rule: rule, _RULE_COLUMNS, _rule_cells, nothing)
 
 
 def _rule_cells(rule: ProjectRule, now: datetime | None) -> tuple[str, str]:
@@ -573,7 +566,8 @@ def audit_command(
         found = accounts.list_audit(asked, before=before, limit=wanted + 1)
     entries, next_ = found[:wanted], found[wanted - 1].id if len(found) > wanted else None
     if output.as_json:
-        output.print_json(AuditDocument(tuple(map(_build, entries)), next_))
+        items = tuple(fill(AuditItem, each, at=to_moment(each.at_ns)) for each in entries)
+        output.print_json(AuditDocument(items, next_))
     elif entries:
         print_table(output, _COLUMNS, map(_cells, entries))
     if not entries:
@@ -591,10 +585,6 @@ def _find_audited(settings: Settings, session: str) -> str:
             return find_session(store, session)[0].key
     except NothingFoundError:
         return session
-
-
-def _build(entry: AuditEntry) -> AuditItem:
-    return fill(AuditItem, entry, at=to_moment(entry.at_ns))
 
 
 def _cells(entry: AuditEntry) -> Iterator[str]:

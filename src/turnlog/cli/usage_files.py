@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -217,7 +218,7 @@ class FileUsage:
         self._homes: dict[str, Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
-        show = _show_progress if sys.stderr.isatty() else show_nothing
+        show = partial(waiting, "Reading sessions") if sys.stderr.isatty() else show_nothing
         self._take(scan_files(found.paths, found.sizes, show=show))
 
     def list_cells(self) -> list[UsageCell]:
@@ -332,11 +333,6 @@ def _read_calls(path: Path) -> Iterator[CallUse]:
             source=source,
             order=index,
         )
-
-
-def _show_progress() -> Showing:
-
-    return waiting("Reading sessions")
 
 
 def _by_worth(reported: ReportedSighting) -> tuple[object, ...]:

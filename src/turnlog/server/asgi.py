@@ -195,7 +195,8 @@ class Pages:
 
     def __init__(self, app: App, folder: Path = PAGE) -> None:
         self._app = app
-        self._assets = _read(folder)
+        files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+        self._assets = {f"/{path.relative_to(folder).as_posix()}": _load(path, folder) for path in files}
         self._index = self._assets.get("/index.html") or _Asset(
             _MISSING, _TYPES[".html"], "", b"no-store", status=503
         )
@@ -220,11 +221,6 @@ class Pages:
         if asset is None and path.startswith(f"/{_BUILT}/"):
             raise NotFoundError("There is nothing at this address")
         return asset or self._index
-
-
-def _read(folder: Path) -> dict[str, _Asset]:
-    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
-    return {f"/{path.relative_to(folder).as_posix()}": _load(path, folder) for path in files}
 
 
 def _load(path: Path, folder: Path) -> _Asset:

@@ -401,7 +401,7 @@ def serve(
         made = stack.enter_context(closing(listen(options.host, options.port)))
         store = stack.enter_context(closing(open_store(place)))
         accounts = stack.enter_context(closing(open_accounts(place, create=False)))
-        context = _build_context(place, options, env)
+        context = fill(ServerContext, Settings.from_env(env), place=place, demo=options.demo, env=env)
         write_logs(
             sys.stderr,
             requests=options.log_requests,
@@ -448,10 +448,6 @@ def _require_home(home: Path) -> None:
         reason = "it is not writable"
     if reason:
         raise ServerError(f"{home}: nothing can be stored here ({reason}); TURNLOG_HOME names another place")
-
-
-def _build_context(place: StorePlace, options: ServeOptions, env: Mapping[str, str]) -> ServerContext:
-    return fill(ServerContext, Settings.from_env(env), place=place, demo=options.demo, env=env)
 
 
 def _configure(app: object, limits: Limits) -> uvicorn.Config:

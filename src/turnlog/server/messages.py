@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 from urllib.parse import quote
@@ -137,6 +138,16 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     """None if there is none, or if it was not requested."""
 
 
+class StripBar(Struct, frozen=True, gc=False, kw_only=True):
+    """A call as a bar, or several consecutive calls if there are many."""
+
+    ms: int | None
+    """How long it took, or the longest of several; None if unknown."""
+    failed: bool
+    """Whether it, or one of several, failed."""
+    category: Category
+
+
 class CallPage(Struct, frozen=True, gc=False, kw_only=True):
     """A page of a session's calls."""
 
@@ -218,6 +229,26 @@ def view_call(chapter: Chapter, record: CallRecord) -> Call:
         started_at=find_moment(record.started),
         ended_at=find_moment(record.ended),
         duration_ms=took_ms(record.started, record.ended),
+    )
+
+
+_MOST_BARS = 60
+
+
+def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[StripBar, ...]:
+    """Return calls as bars; where there are more than so many, runs of the same length share one."""
+    bars = min(len(calls), most)
+    edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]
+    return tuple(_merge_calls(calls[start:end]) for start, end in pairwise(edges))
+
+
+def _merge_calls(calls: Sequence[CallRecord]) -> StripBar:
+    times = [took_ms(call.started, call.ended) for call in calls]
+    longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
+    return StripBar(
+        ms=times[longest],
+        failed=any(call.state == CallState.FAILED for call in calls),
+        category=Category(calls[longest].category),
     )
 
 

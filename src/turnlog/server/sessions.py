@@ -17,7 +17,7 @@ from turnlog.server.session_states import ListedState, SessionState, name_state
 from turnlog.server.values import clean_text, dollars, head_of, took_ms, view
 from turnlog.shapes import fill
 from turnlog.store.interface import Store, find_sessions
-from turnlog.store.lists import Facets, StoredProject, StoredSession
+from turnlog.store.lists import Facets, SessionFilter, StoredProject, StoredSession
 from turnlog.store.model import Scope, Visibility
 
 
@@ -143,6 +143,7 @@ class SessionPage(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `cursor` to continue; None at the end."""
 
 
+WITH_PROBLEMS = SessionFilter(problems=True, archived=None)
 _MOST_FACETS = 200
 _SEPARATORS = re.compile(r"[/\\]")
 """Of folders; sessions may come from any system."""

@@ -123,12 +123,7 @@ def _exists(pid: int) -> bool:
         return False
     except (PermissionError, OverflowError, OSError):
         return True
-    return not _is_dead(pid)
-
-
-def _is_dead(pid: int) -> bool:
-    """Tell whether a process has ended, and is only waited for."""
-    return _read_stat(pid)[:1] == ["Z"]
+    return _read_stat(pid)[:1] != ["Z"]  # it has ended, and is only waited for
 
 
 def _list_starts(pids: list[int]) -> dict[int, str]:

@@ -45,15 +45,13 @@ from turnlog.server.requests import (
     ServerContext,
     decode_body,
 )
-from turnlog.server.routes.status import WITH_PROBLEMS
 from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
-from turnlog.server.sessions import SHORTEST, name_session
+from turnlog.server.sessions import SHORTEST, WITH_PROBLEMS, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifyNews
 from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Accounts, Action
 from turnlog.store.interface import (
-    Backup,
     CaredStore,
     KnownSession,
     Tombstone,
@@ -341,13 +339,17 @@ def _view_archive(
         deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
         deleted_soon_total=len(endangered),
         not_archived=sum(not each.archived for each in endangered),
-        backups=tuple(map(_view_backup, reversed(store.list_backups()[-_MOST:]))),
+        backups=tuple(
+            BackupCopy(path=path_text(each.path), at=instant_of(each.at_ns), size=each.size)
+            for each in reversed(store.list_backups()[-_MOST:])
+        ),
         verify=job,
     )
 
 
 def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
-    stored = None if found.key is None else _find(store, scope, found.key)
+    named = [] if found.key is None else find_sessions(store, scope, found.key)
+    stored = next((each for each in named if each.key == found.key), None)
     return fill(
         EndangeredSession,
         found,
@@ -356,10 +358,6 @@ def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> Enda
         title=None if stored is None else _name(stored),
         project=None if stored is None else clean_optional(stored.row.project),
     )
-
-
-def _find(store: CaredStore, scope: Scope, key: str) -> StoredSession | None:
-    return next((each for each in find_sessions(store, scope, key) if each.key == key), None)
 
 
 def _view_flawed(stored: StoredSession) -> FlawedSession:
@@ -380,10 +378,6 @@ def _view_tombstone(found: Tombstone) -> ForgottenSession:
     return ForgottenSession(
         session_id=clean_optional(found.session_id), key=found.key, at=instant_of(found.at_ns)
     )
-
-
-def _view_backup(found: Backup) -> BackupCopy:
-    return BackupCopy(path=path_text(found.path), at=instant_of(found.at_ns), size=found.size)
 
 
 GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]

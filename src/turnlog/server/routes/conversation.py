@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice
 from typing import Annotated
 
 from litestar import get
@@ -20,7 +20,7 @@ from turnlog.instants import find_moment
 from turnlog.messages import ProblemKind
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
-from turnlog.server.messages import CallPage, CallViewer, view_call
+from turnlog.server.messages import CallPage, CallViewer, StripBar, build_strip, view_call
 from turnlog.server.requests import (
     Cursor,
     Limit,
@@ -39,16 +39,6 @@ from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter
 from turnlog.transcripts.queries.sessions import TurnCall
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
-
-
-class StripBar(Struct, frozen=True, gc=False, kw_only=True):
-    """A call as a bar, or several consecutive calls if there are many."""
-
-    ms: int | None
-    """How long it took, or the longest of several; None if unknown."""
-    failed: bool
-    """Whether it, or one of several, failed."""
-    category: Category
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):
@@ -176,9 +166,6 @@ class Problems(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `cursor` to continue; None at the end."""
 
 
-_MOST_BARS = 60
-
-
 def _view_turn(
     row: TurnRecord, prompt: MessageRecord, title: str, calls: Sequence[CallRecord], edited: bool
 ) -> Turn:
@@ -206,23 +193,6 @@ def _is_edited(prompt: MessageRecord, parents: Mapping[int, MessageRecord]) -> b
     """Tell whether a prompt opens a branch: then others were typed in the same place."""
     above = None if prompt.parent is None else parents.get(prompt.parent)
     return above is not None and above.branch != prompt.branch
-
-
-def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[StripBar, ...]:
-    """Return calls as bars; where there are more than so many, runs of the same length share one."""
-    bars = min(len(calls), most)
-    edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]
-    return tuple(_merge(calls[start:end]) for start, end in pairwise(edges))
-
-
-def _merge(calls: Sequence[CallRecord]) -> StripBar:
-    times = [took_ms(call.started, call.ended) for call in calls]
-    longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
-    return StripBar(
-        ms=times[longest],
-        failed=any(call.state == CallState.FAILED for call in calls),
-        category=Category(calls[longest].category),
-    )
 
 
 _MOST_BRANCHES = 10_000

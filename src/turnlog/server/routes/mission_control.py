@@ -22,8 +22,8 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
+from turnlog.server.messages import StripBar, build_strip
 from turnlog.server.requests import GivenScope, GivenStore
-from turnlog.server.routes.conversation import StripBar, build_strip
 from turnlog.server.session_states import (
     Column,
     Evidence,

@@ -165,7 +165,7 @@ def _view_user(user: User, caller: Caller) -> UserItem:
 
 
 def _view_machine(machine: Machine) -> MachineItem:
-    """Return a machine; what it calls itself is untrusted."""
+    # What it calls itself is untrusted.
     return fill_dated(MachineItem, machine, host=clean_text(machine.host), user=clean_text(machine.user))
 
 

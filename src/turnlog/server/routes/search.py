@@ -31,7 +31,7 @@ from turnlog.server.values import head_of, view
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
-from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, Query, parse_query
+from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, parse_query
 from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit as Found
 from turnlog.store.search.paging import SearchOrder, SearchPage
@@ -135,7 +135,8 @@ async def search(
     typing: Annotated[bool, query("Whether the last word may be incomplete.")] = False,
 ) -> Hits:
     """Find passages, each with its exact message. `person:me` is the caller."""
-    query = _name_me(parse_query(q, typing=typing), visit.caller.name)
+    query, name = parse_query(q, typing=typing), visit.caller.name
+    query = query if name is None else replace(query, root=_name_me(query.root, name))
     gone, deadline = threading.Event(), time.monotonic() + _PATIENCE
     ask = partial(
         store.search,
@@ -153,7 +154,8 @@ async def search(
         owners: _Owners = {}
         if visit.caller.kind is not CallerKind.OPERATOR:
             owners = await to_thread.run_sync(_note_found, store, visible, visit, page)
-        return _view_page(page, owners)
+        items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
+        return Hits(items=items, next=page.next, unreadable=page.unreadable)
     except SearchCancelledError:
         raise RequestError(503, "too_slow", "The search took too long; narrow it down") from None
     finally:
@@ -178,24 +180,15 @@ def _note_found(store: CaredStore, visible: Scope, visit: Visit, page: SearchPag
     return owners
 
 
-def _name_me(query: Query, name: str | None) -> Query:
-    return query if name is None else replace(query, root=_name_in(query.root, name))
-
-
-def _name_in(node: Node, name: str) -> Node:
+def _name_me(node: Node, name: str) -> Node:
     match node:
         case Filter(name="person"):
             return replace(node, values=tuple(name if each == ME else each for each in node.values))
         case Not():
-            return replace(node, part=_name_in(node.part, name))
+            return replace(node, part=_name_me(node.part, name))
         case And() | Or():
-            return replace(node, parts=tuple(_name_in(part, name) for part in node.parts))
+            return replace(node, parts=tuple(_name_me(part, name) for part in node.parts))
     return node
-
-
-def _view_page(page: SearchPage, owners: _Owners) -> Hits:
-    items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
-    return Hits(items=items, next=page.next, unreadable=page.unreadable)
 
 
 def _view(hit: Found, owner: SessionAccess | None) -> Hit:

@@ -34,7 +34,7 @@ from turnlog.server.requests import (
     parse_moment,
     query,
 )
-from turnlog.server.security.callers import LINKED, Caller, GivenCaller
+from turnlog.server.security.callers import LINKED, GivenCaller
 from turnlog.server.sessions import (
     Marks,
     Projects,
@@ -105,7 +105,8 @@ def _build_filter(
         model=model,
         branch=branch,
         tags=tuple(tag or ()),
-        persons=tuple(_name(each, caller) for each in person or ()),
+        # Nobody is called `me`, and for the operator that is nobody.
+        persons=tuple((caller.name or "") if each == ME else each for each in person or ()),
         machines=tuple(machine or ()),
         visibility=visibility,
         starred=starred,
@@ -117,11 +118,6 @@ def _build_filter(
         since=parse_moment("since", since),
         until=parse_moment("until", until),
     )
-
-
-def _name(person: str, caller: Caller) -> str:
-    """Return the name of a person: nobody is called `me`, and for the operator that is nobody."""
-    return (caller.name or "") if person == ME else person
 
 
 _SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(_build_filter, sync_to_thread=False)}

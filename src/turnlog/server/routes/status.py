@@ -31,12 +31,12 @@ from turnlog.server.routes.mission_control import count_columns
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
 from turnlog.server.security.gate import Seen
 from turnlog.server.session_states import Column
+from turnlog.server.sessions import WITH_PROBLEMS
 from turnlog.server.state_watch import GivenWatch
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
 from turnlog.server.values import Recent
 from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
-from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
@@ -44,7 +44,6 @@ from turnlog.store.places import StorePlace
 _VERSION = version("turnlog")
 
 _MOST_SCOPES = 256
-WITH_PROBLEMS = SessionFilter(problems=True, archived=None)
 
 
 class Counted(Struct, frozen=True, gc=False, kw_only=True):
@@ -305,14 +304,11 @@ def _view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, context: S
 def _are_installed(context: ServerContext) -> bool | None:
     """Tell whether any settings of the user's name turnlog's hooks; None if they cannot be read."""
     try:
-        texts = [path.read_bytes() for path in _list_settings(context) if path.exists()]
+        paths = find_settings(HookScope.USER, context.config_dirs, Path())
+        texts = [path.read_bytes() for path in paths if path.exists()]
         return any(list_entries(text) for text in texts)
     except (OSError, NotSettingsError):
         return None
-
-
-def _list_settings(context: ServerContext) -> list[Path]:
-    return find_settings(HookScope.USER, context.config_dirs, Path())
 
 
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
