@@ -50,8 +50,7 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope
 from turnlog.store.places import StorePlace
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.kinds import Category, Role
+from turnlog.transcripts.kinds import Category
 
 _VERSION = version("turnlog")
 
@@ -173,38 +172,9 @@ Cursor: TypeAlias = Annotated[
     integer("Where to continue: `next` from the previous response."),
 ]
 
-# What windows of a conversation are asked for with.
-AgentId: TypeAlias = Annotated[str | None, query("The id of a sub-agent, for its messages.", max_length=200)]
-Around: TypeAlias = Annotated[
-    str | None,
-    query(
-        "The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
-        "in all files of the session, unless one is given.",
-        max_length=200,
-    ),
-]
-Before: TypeAlias = Annotated[
-    int | None,
-    integer("Only messages above this index: `before` of a window."),
-]
-After: TypeAlias = Annotated[
-    int | None,
-    integer("Only messages below this index: `after` of a window.", least=-1),
-]
-WindowLimit: TypeAlias = Annotated[int, integer("The maximum number of messages.", least=1, most=200)]
-Lanes: TypeAlias = Annotated[
-    list[Lane] | None,
-    query("`main` for the conversation, `tool` for actions, `agent` for sub-agents.", max_items=20),
-]
-Roles: TypeAlias = Annotated[list[Role] | None, query("Their role in the conversation.", max_items=20)]
 Categories: TypeAlias = Annotated[
     list[Category] | None, query("The category of the action or event.", max_items=20)
 ]
-BranchNumber: TypeAlias = Annotated[
-    int | None,
-    integer("The number of a branch of the tree."),
-]
-Active: TypeAlias = Annotated[bool | None, query("Whether they are on the way to the newest message.")]
 
 ANY_PARAMETERS = {"any_parameters": True}
 """For routes whose address others make, who may add parameters of their own."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,8 +26,7 @@ from turnlog.server.values import Memo, fit, head_of, read_lines
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.kinds import Category, Role
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -144,19 +142,6 @@ class Found(Struct, frozen=True):
     """Which of them it is about."""
     at: int
     """The index at which it is, if there are none."""
-
-
-def build_filter(
-    lanes: list[Lane] | None,
-    roles: list[Role] | None,
-    categories: list[Category] | None,
-    branch: int | None,
-    active: bool | None,
-) -> MessageFilter:
-    """Return which messages are wanted."""
-    return MessageFilter(
-        lanes=_words(lanes), roles=_words(roles), categories=_words(categories), branch=branch, active=active
-    )
 
 
 def find_window(
@@ -298,7 +283,3 @@ def _find_answers(store: Store, scope: Scope, lines: Iterable[Line]) -> dict[str
         )
         for use in found
     }
-
-
-def _words(given: Sequence[StrEnum] | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(each.value for each in given)

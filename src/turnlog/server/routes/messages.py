@@ -5,10 +5,13 @@ Bytes are untrusted: a page may use them only as pictures. What is long is sent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
 
 from litestar import Response, get
+from litestar.di import NamedDependency, Provide
+from litestar.params import SkipValidation
 from litestar.response import Stream
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,28 +22,24 @@ from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import MessageWindow, find_picture
 from turnlog.server.requests import (
-    Active,
-    After,
-    AgentId,
-    Around,
-    Before,
-    BranchNumber,
     Categories,
     Counted,
-    Lanes,
     NamedSource,
-    Roles,
     Source,
-    WindowLimit,
     check_unchanged,
+    integer,
+    query,
 )
 from turnlog.server.security.callers import LINKED, CallerKind
 from turnlog.server.security.gate import UNTRUSTED_POLICY
-from turnlog.server.windows import WindowQuery, build_filter, find_window, view_window
+from turnlog.server.windows import WindowQuery, find_window, view_window
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Place, Scope, SourceKind
+from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.queries.bodies import decode_lines
+from turnlog.transcripts.queries.chapters import MessageFilter
 
 _WHOLE = 4 << 20
 """What is longer is never in memory as a whole."""
@@ -64,20 +63,54 @@ def _send_pieces(
     return Stream(pieces, headers={**every, **told})
 
 
-@get("/api/sessions/{id:str}/messages", opt=LINKED, sync_to_thread=True)
+def _build_window(
+    source: Source = None,
+    agent: Annotated[str | None, query("The id of a sub-agent, for its messages.", max_length=200)] = None,
+    around: Annotated[
+        str | None,
+        query(
+            "The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
+            "in all files of the session, unless one is given.",
+            max_length=200,
+        ),
+    ] = None,
+    before: Annotated[int | None, integer("Only messages above this index: `before` of a window.")] = None,
+    after: Annotated[
+        int | None, integer("Only messages below this index: `after` of a window.", least=-1)
+    ] = None,
+    limit: Annotated[int, integer("The maximum number of messages.", least=1, most=200)] = 100,
+    lane: Annotated[
+        list[Lane] | None,
+        query("`main` for the conversation, `tool` for actions, `agent` for sub-agents.", max_items=20),
+    ] = None,
+    role: Annotated[list[Role] | None, query("Their role in the conversation.", max_items=20)] = None,
+    category: Categories = None,
+    branch: Annotated[int | None, integer("The number of a branch of the tree.")] = None,
+    active: Annotated[bool | None, query("Whether they are on the way to the newest message.")] = None,
+) -> tuple[WindowQuery, MessageFilter]:
+    where = MessageFilter(
+        lanes=_list_words(lane),
+        roles=_list_words(role),
+        categories=_list_words(category),
+        branch=branch,
+        active=active,
+    )
+    return WindowQuery(source, agent, around, before, after, limit), where
+
+
+def _list_words(given: Sequence[StrEnum] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(each.value for each in given)
+
+
+WINDOW: Mapping[str, Provide] = {"window": Provide(_build_window, sync_to_thread=False)}
+GivenWindow = NamedDependency[SkipValidation[tuple[WindowQuery, MessageFilter]]]
+"""Parameter `window`: which messages are asked for, of a route that has the dependencies `WINDOW`."""
+
+
+@get("/api/sessions/{id:str}/messages", opt=LINKED, dependencies=WINDOW, sync_to_thread=True)
 def list_messages(
     asked: GivenSession,
-    source: Source = None,
-    agent: AgentId = None,
-    around: Around = None,
-    before: Before = None,
-    after: After = None,
-    limit: WindowLimit = 100,
-    lane: Lanes = None,
-    role: Roles = None,
-    category: Categories = None,
-    branch: BranchNumber = None,
-    active: Active = None,
+    window: GivenWindow,
 ) -> MessageWindow:
     """List consecutive messages.
 
@@ -90,13 +123,11 @@ def list_messages(
     one message are in one window, even if there are more than `limit`.
     """
     session = asked.get()
-    where = build_filter(lane, role, category, branch, active)
-    window = WindowQuery(source, agent, around, before, after, limit)
     with asked.store.open_session(asked.visible, session.key) as opened:
         # Of the same state, and at once.
         counted = asked.store.read_usage(asked.visible).find_version(session.key)
         check_unchanged(asked.request, session.key, session.revision, counted)
-        found = find_window(opened, window, where, has_results=True)
+        found = find_window(opened, *window, has_results=True)
         items = view_window(asked.store, asked.visible, session, found)
         above = items[0].index if items else found.at
         below = items[-1].index + 1 if items else found.at

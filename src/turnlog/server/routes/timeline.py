@@ -16,19 +16,9 @@ from turnlog.instants import find_moment
 from turnlog.server.audit import GivenSession
 from turnlog.server.messages import Message
 from turnlog.server.requests import (
-    Active,
-    After,
-    AgentId,
-    Around,
-    Before,
-    BranchNumber,
-    Categories,
-    Lanes,
-    Roles,
-    Source,
-    WindowLimit,
     check_unchanged,
 )
+from turnlog.server.routes.messages import WINDOW, GivenWindow
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import (
     LONGEST_SHOWN,
@@ -40,7 +30,7 @@ from turnlog.server.values import (
     read_lines,
     view,
 )
-from turnlog.server.windows import WindowQuery, build_filter, find_window, view_window
+from turnlog.server.windows import find_window, view_window
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
@@ -285,20 +275,10 @@ def _read_context(text: str | None) -> Raw | None:
     return cut_json(Raw(data))
 
 
-@get("/api/sessions/{id:str}/timeline", opt=LINKED, sync_to_thread=True)
+@get("/api/sessions/{id:str}/timeline", opt=LINKED, dependencies=WINDOW, sync_to_thread=True)
 def list_timeline(
     asked: GivenSession,
-    source: Source = None,
-    agent: AgentId = None,
-    around: Around = None,
-    before: Before = None,
-    after: After = None,
-    limit: WindowLimit = 100,
-    lane: Lanes = None,
-    role: Roles = None,
-    category: Categories = None,
-    branch: BranchNumber = None,
-    active: Active = None,
+    window: GivenWindow,
 ) -> TimelineWindow:
     """List consecutive messages, with what happened under them: hook events and notes.
 
@@ -315,8 +295,7 @@ def list_timeline(
         if heard.stored is None:
             items, omitted = view_timeline(session, None, (), (), above=True)
             return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
-        where = build_filter(lane, role, category, branch, active)
-        found = find_window(session, WindowQuery(source, agent, around, before, after, limit), where)
+        found = find_window(session, *window)
         selection, chapter = found.selection, found.selection.chapter
         messages = view_window(asked.store, asked.visible, heard.stored, found)
         above = messages[0].index if messages else found.at
