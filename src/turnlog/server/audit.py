@@ -155,6 +155,10 @@ class Visit(Struct, frozen=True):
         """Record that sessions are about to be shown; raises `RequestError` if that cannot be done."""
         self.audit.note_looks(self.caller, looks, action, self.client if self.caller.link else "")
 
+    def record(self, action: Action, person: str | None = None, **what: Any) -> None:
+        """Record something that was just done, as `build_entry` has it; raises as `Auditor.record`."""
+        self.audit.record([build_entry(self.caller, action, person, **what)])
+
 
 GivenVisit = NamedDependency[SkipValidation[Visit]]
 """Parameter `visit`: who asks, for what has to be recorded."""

@@ -34,7 +34,7 @@ from turnlog.ingest.retention import (
     list_managed_settings,
     read_shortest_retention,
 )
-from turnlog.server.audit import AskedSession, GivenSession, build_entry
+from turnlog.server.audit import AskedSession, GivenSession
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import (
@@ -577,8 +577,8 @@ def delete_session(
     if asked.name not in (session.key, session.row.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     known = find_known(asked.store, asked.visible, session.key)
-    entry = build_entry(asked.visit.caller, Action.FORGOTTEN, session.person, session=session.key)
-    asked.visit.audit.record([entry])  # first: nothing goes without being recorded
+    # First: nothing goes without being recorded.
+    asked.visit.record(Action.FORGOTTEN, session.person, session=session.key)
     links = accounts.revoke_links([session.key])
     gone = asked.store.forget(asked.visible, [session.key])
     if gone.sessions == 0:

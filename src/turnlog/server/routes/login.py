@@ -24,7 +24,7 @@ from litestar.response import Redirect
 from msgspec import Meta, Struct
 
 from turnlog.config import OidcSettings
-from turnlog.server.audit import Auditor, GivenAudit, build_entry
+from turnlog.server.audit import Auditor, GivenAudit, GivenVisit, build_entry
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.processes import OpeningKey
 from turnlog.server.requests import ANY_PARAMETERS, GivenAccounts, GivenContext, decode_body, query
@@ -35,7 +35,6 @@ from turnlog.server.security.callers import (
     TOKEN_ONLY,
     Caller,
     CallerKind,
-    GivenCaller,
     forbid,
 )
 from turnlog.server.security.guard import (
@@ -122,9 +121,7 @@ async def log_in(
 
 
 @post("/api/logout", opt=READS, status_code=204, sync_to_thread=True)
-def log_out(
-    request: Request[Any, Any, Any], caller: GivenCaller, auth: GivenAuth, audit: GivenAudit
-) -> Response[None]:
+def log_out(request: Request[Any, Any, Any], visit: GivenVisit, auth: GivenAuth) -> Response[None]:
     """Log this browser out; tokens stay valid."""
     secure = is_secure(request, auth.public_url)
     name = name_cookie(secure)
@@ -132,8 +129,8 @@ def log_out(
         auth.accounts.end_session(secret)
     for secret in list_cookies(request, auth.keeper.cookie):
         auth.keeper.end_session(secret)
-    if caller.user is not None:
-        audit.record([build_entry(caller, Action.LOGGED_OUT, caller.name)])
+    if visit.caller.user is not None:
+        visit.record(Action.LOGGED_OUT, visit.caller.name)
     cookies = [build_cookie(each, "", 0, secure=secure) for each in (name, auth.keeper.cookie)]
     # The browser may have kept answers, to ask whether they still hold.
     return Response(None, cookies=cookies, headers={"clear-site-data": '"cache"'})

@@ -11,7 +11,7 @@ from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from turnlog.server.audit import GivenAudit, build_entry
+from turnlog.server.audit import GivenVisit, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError
 from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body, query
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
@@ -190,9 +190,7 @@ def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
 
 
 @post("/api/users", opt=ADMINS, sync_to_thread=True)
-def add_user(
-    data: JSONBody[NewUser], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
-) -> UserItem:
+def add_user(data: JSONBody[NewUser], body: RawBody, visit: GivenVisit, accounts: GivenAccounts) -> UserItem:
     """Create an account. Logging in still needs a token, or a provider login with its e-mail address.
 
     The first one makes this a team's server: existing sessions are visible to the operator and
@@ -200,8 +198,8 @@ def add_user(
     """
     wish = decode_body(body, NewUser)
     user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
-    audit.record([build_entry(caller, Action.USER_ADDED, user.name, detail=f"as {user.role}")])
-    return _view_user(user, caller)
+    visit.record(Action.USER_ADDED, user.name, detail=f"as {user.role}")
+    return _view_user(user, visit.caller)
 
 
 @patch("/api/users/{name:str}", opt=READS, sync_to_thread=True)
@@ -209,13 +207,14 @@ def change_user(
     name: _UserName,
     data: JSONBody[UserChange],
     body: RawBody,
-    caller: GivenCaller,
+    visit: GivenVisit,
     accounts: GivenAccounts,
-    audit: GivenAudit,
 ) -> UserItem:
     """Change a user: admins may change everything but the name, others only their own full name."""
     change = decode_body(body, UserChange)
-    if not caller.is_admin and (caller.name != name or (change.role, change.email) != (UNSET, UNSET)):
+    if not visit.caller.is_admin and (
+        visit.caller.name != name or (change.role, change.email) != (UNSET, UNSET)
+    ):
         raise forbid("Only admins can change more than their own full name")
     before = _get_user(accounts, name)
     user = accounts.change_user(
@@ -227,28 +226,28 @@ def change_user(
     told = [field for field in ("full_name", "email") if getattr(before, field) != getattr(user, field)]
     told += [f"{before.role} to {user.role}"] if before.role != user.role else []
     if told:
-        audit.record([build_entry(caller, Action.USER_CHANGED, name, detail=", ".join(told).replace("_", " "))])
-    return _view_user(user, caller)
+        visit.record(Action.USER_CHANGED, name, detail=", ".join(told).replace("_", " "))
+    return _view_user(user, visit.caller)
 
 
 @post("/api/users/{name:str}/disable", opt=ADMINS, status_code=200, sync_to_thread=True)
-def disable_user(name: _UserName, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
+def disable_user(name: _UserName, visit: GivenVisit, accounts: GivenAccounts) -> UserItem:
     """Disable a user: their tokens, logins and links end at once; their sessions stay."""
     before = _get_user(accounts, name)
     user = accounts.disable_user(name)
     if before.disabled_ns is None:
-        audit.record([build_entry(caller, Action.USER_DISABLED, name)])
-    return _view_user(user, caller)
+        visit.record(Action.USER_DISABLED, name)
+    return _view_user(user, visit.caller)
 
 
 @post("/api/users/{name:str}/enable", opt=ADMINS, status_code=200, sync_to_thread=True)
-def enable_user(name: _UserName, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
+def enable_user(name: _UserName, visit: GivenVisit, accounts: GivenAccounts) -> UserItem:
     """Enable a user again; their tokens and links stay revoked."""
     before = _get_user(accounts, name)
     user = accounts.enable_user(name)
     if before.disabled_ns is not None:
-        audit.record([build_entry(caller, Action.USER_ENABLED, name)])
-    return _view_user(user, caller)
+        visit.record(Action.USER_ENABLED, name)
+    return _view_user(user, visit.caller)
 
 
 def _get_user(accounts: Accounts, name: str) -> User:
@@ -280,41 +279,40 @@ def list_tokens(
 
 @post("/api/tokens", sync_to_thread=True)
 def create_token(
-    data: JSONBody[TokenWish], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
+    data: JSONBody[TokenWish], body: RawBody, visit: GivenVisit, accounts: GivenAccounts
 ) -> NewToken:
     """Create a token. Its secret is in the response, and nowhere else.
 
     A personal token logs its user in; a machine token can only push its user's sessions.
     """
     wish = decode_body(body, TokenWish)
-    user = caller.name if wish.user is None else wish.user
+    user = visit.caller.name if wish.user is None else wish.user
     if user is None:
         problem = ErrorDetail(where="user", message="Expected a user: the server's own token belongs to nobody")
         raise InvalidRequestError("The request is not valid", problem)
-    if user != caller.name and not caller.is_admin:
+    if user != visit.caller.name and not visit.caller.is_admin:
         raise forbid(_OTHERS)
     expires_ns = None if wish.days is None else time.time_ns() + wish.days * _DAY_NS
     token, secret = accounts.create_token(user, wish.kind, wish.label, expires_ns=expires_ns)
-    audit.record([build_entry(caller, Action.TOKEN_CREATED, user, detail=f"{token.kind} {token.id}")])
+    visit.record(Action.TOKEN_CREATED, user, detail=f"{token.kind} {token.id}")
     return NewToken(token=fill_dated(TokenItem, token), secret=secret)
 
 
 @delete("/api/tokens/{id:str}", opt=READS, sync_to_thread=True)
 def revoke_token(
     id: Annotated[str, PathParameter(description="The token's `id`, which is no secret.")],
-    caller: GivenCaller,
+    visit: GivenVisit,
     accounts: GivenAccounts,
-    audit: GivenAudit,
 ) -> None:
     """Revoke a token."""
     # What is not one's own is not there, as little as what nobody has.
-    known = accounts.list_tokens(None if caller.is_admin else caller.name)
+    known = accounts.list_tokens(None if visit.caller.is_admin else visit.caller.name)
     found = next((token for token in known if token.id == id), None)
     if found is None:
         raise NotFoundError("There is no such token")
     accounts.revoke_token(id)
     if found.revoked_ns is None:
-        audit.record([build_entry(caller, Action.TOKEN_REVOKED, found.user, detail=f"{found.kind} {id}")])
+        visit.record(Action.TOKEN_REVOKED, found.user, detail=f"{found.kind} {id}")
 
 
 @get("/api/machines", sync_to_thread=True)
@@ -330,10 +328,9 @@ def assign_machine(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    caller: GivenCaller,
+    visit: GivenVisit,
     accounts: GivenAccounts,
     machines: GivenMachines,
-    audit: GivenAudit,
 ) -> Assigned:
     """Assign a machine to a person, who becomes the owner of all its sessions."""
     person = decode_body(body, Assignment).person
@@ -347,5 +344,7 @@ def assign_machine(
     if before != person:
         told = f"{origin[:8]} from {before or 'nobody'} to {person or 'nobody'}"
         concerned = [name for name in (before, person) if name is not None]
-        audit.record([build_entry(caller, Action.MACHINE_ASSIGNED, name, detail=told) for name in concerned])
+        visit.audit.record(
+            [build_entry(visit.caller, Action.MACHINE_ASSIGNED, name, detail=told) for name in concerned]
+        )
     return Assigned(sessions=0 if before == person else now.sessions)

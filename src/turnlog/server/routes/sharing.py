@@ -16,7 +16,7 @@ from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import build_preview
-from turnlog.server.audit import GivenAudit, GivenSession, GivenVisit, Visit, build_entry, get_own, may_change
+from turnlog.server.audit import GivenSession, GivenVisit, Visit, build_entry, get_own, may_change
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
@@ -30,7 +30,7 @@ from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text, head_of, view
 from turnlog.shapes import fill, fill_dated
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
+from turnlog.store.accounts.interface import Accounts, Action
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
 _LONGEST_DAYS = 365
@@ -213,7 +213,7 @@ def change_access(
     wanted = decode_body(body, AccessChange)
     session = asked.get_own("Only the owner and admins can change who sees this session")
     changed = asked.store.set_visibility(asked.visible, [session.key], wanted.visibility)
-    asked.visit.audit.record(_list_entries(asked.visit.caller, changed, wanted.visibility))
+    _record_changes(asked.visit, changed, wanted.visibility)
     return _view_access(
         asked.store, accounts, asked.visible, _find(asked.store, asked.visible, session.key), asked.visit.caller
     )
@@ -225,13 +225,12 @@ def change_accesses(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    caller: GivenCaller,
-    audit: GivenAudit,
+    visit: GivenVisit,
 ) -> ChangedAccess:
     """Set who may see several sessions; those of other people are left out."""
     wanted = decode_body(body, AccessChanges)
     changed = store.set_visibility(visible, wanted.keys, wanted.visibility)
-    audit.record(_list_entries(caller, changed, wanted.visibility))
+    _record_changes(visit, changed, wanted.visibility)
     return ChangedAccess(changed=tuple(each.key for each in changed))
 
 
@@ -242,14 +241,14 @@ def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
     return found
 
 
-def _list_entries(
-    caller: Caller, changed: Sequence[SessionAccess], chosen: Visibility | None
-) -> list[AuditEntry]:
-    told = {each.key: f"by the rules: {each.visibility}" if chosen is None else str(chosen) for each in changed}
-    action = Action.VISIBILITY_CHANGED
-    return [
-        build_entry(caller, action, each.person, session=each.key, detail=told[each.key]) for each in changed
-    ]
+def _record_changes(visit: Visit, changed: Sequence[SessionAccess], chosen: Visibility | None) -> None:
+    told = [f"by the rules: {each.visibility}" if chosen is None else str(chosen) for each in changed]
+    visit.audit.record(
+        [
+            build_entry(visit.caller, Action.VISIBILITY_CHANGED, each.person, session=each.key, detail=detail)
+            for each, detail in zip(changed, told, strict=True)
+        ]
+    )
 
 
 @get("/api/rules", sync_to_thread=True)
@@ -264,14 +263,13 @@ def set_rule(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    caller: GivenCaller,
-    audit: GivenAudit,
+    visit: GivenVisit,
 ) -> RuleWeight:
     """Set or remove a rule, and return for how many sessions this changes who sees them."""
     wanted = decode_body(body, RuleChange)
     sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
-    audit.record([build_entry(caller, Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")])
+    visit.record(Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")
     return RuleWeight(sessions=sessions)
 
 
@@ -347,7 +345,7 @@ def create_link(
         words=wanted.words,
     )
     try:
-        visit.audit.record([_build_link_entry(visit, link, Action.LINK_CREATED, session.person)])
+        visit.record(Action.LINK_CREATED, session.person, link=link.id, session=link.session)
     except RequestError:
         accounts.revoke_link(link.id)
         raise
@@ -361,7 +359,6 @@ def revoke_link(
     visible: GivenScope,
     visit: GivenVisit,
     accounts: GivenAccounts,
-    audit: GivenAudit,
 ) -> None:
     """Revoke a link: nobody can use it from now on, including those who are viewing it."""
     caller = visit.caller
@@ -373,8 +370,4 @@ def revoke_link(
         raise NotFoundError("There is no such link")
     if link.revoked_ns is None:
         accounts.revoke_link(link.id)
-        audit.record([_build_link_entry(visit, link, Action.LINK_REVOKED, person)])
-
-
-def _build_link_entry(visit: Visit, link: Link, action: Action, person: str | None) -> AuditEntry:
-    return build_entry(visit.caller, action, person, link=link.id, session=link.session)
+        visit.record(Action.LINK_REVOKED, person, link=link.id, session=link.session)
