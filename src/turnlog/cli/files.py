@@ -34,7 +34,7 @@ class FoundSession(Struct, frozen=True):
     """How many bytes each file has; 0 if that cannot be told."""
 
 
-class Found(Struct, frozen=True):
+class FoundFiles(Struct, frozen=True):
     """The files to read, in order, each once."""
 
     sessions: tuple[FoundSession, ...]
@@ -55,7 +55,7 @@ class Found(Struct, frozen=True):
         return path_text(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
 
 
-def find_files(paths: Iterable[Path]) -> Found:
+def find_files(paths: Iterable[Path]) -> FoundFiles:
     """Return the files that some names stand for, and warn of what stood in the way.
 
     What lies beside a file that is named, its sub-agents, comes with it.
@@ -76,7 +76,7 @@ def find_files(paths: Iterable[Path]) -> Found:
     return _gather(located)
 
 
-def find_own_files(config_dirs: Iterable[Path]) -> Found:
+def find_own_files(config_dirs: Iterable[Path]) -> FoundFiles:
     """Return all files of the sessions on this machine."""
     there = [path for path in config_dirs if path.is_dir()]
     found = _gather([locate_sessions(there)])
@@ -112,7 +112,7 @@ def _require(path: Path) -> None:
         raise MisuseError(f"{path_text(path)}: {error}") from error
 
 
-def _gather(located: Iterable[Located]) -> Found:
+def _gather(located: Iterable[Located]) -> FoundFiles:
     seen: set[tuple[int, int]] = set()
     sessions: list[FoundSession] = []
     obstacles: list[Obstacle] = []
@@ -124,7 +124,7 @@ def _gather(located: Iterable[Located]) -> Found:
         for obstacle in found.obstacles:
             warn(f"{path_text(obstacle.path)}: {obstacle.reason or obstacle.kind}")
             obstacles.append(obstacle)
-    return Found(tuple(sessions), tuple(obstacles))
+    return FoundFiles(tuple(sessions), tuple(obstacles))
 
 
 def _measure_first(path: Path, seen: set[tuple[int, int]]) -> int | None:

@@ -541,13 +541,13 @@ def forget_command(
         if scrub:
             still_scrub(store)
         elif undo:
-            _undo(store, output, sessions)
+            _lift_tombstones(store, output, sessions)
         else:
             chosen = [find_session(store, prefix) for prefix in sessions]
             forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
 
 
-def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...]) -> None:
+def _lift_tombstones(store: CaredStore, output: Output, prefixes: tuple[str, ...]) -> None:
     keys: dict[str, str] = {}
     for prefix in prefixes:
         found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}

@@ -84,7 +84,7 @@ def parse_rate(text: str) -> float:
     return rate
 
 
-class News:
+class PushReporter:
     """Tells what happens: on a terminal a line for each change, in a pipe only what fails, or JSON lines."""
 
     def __init__(self, output: Output, *, on_progress: Callable[[int, int], None] | None = None) -> None:
@@ -296,7 +296,7 @@ def _plan(collector: Collector, output: Output) -> None:
 def _push_once(collector: Collector, settings: Settings, output: Output) -> None:
     status = StatusFile(settings.home, collector.pusher.client.name)
     with waiting("Pushing") as progress:
-        news = News(output, on_progress=progress)
+        news = PushReporter(output, on_progress=progress)
         try:
             push_once(collector.pusher, collector.hooks, collector.holder, status, news)
         except PushError as error:
@@ -317,7 +317,7 @@ def _follow(collector: Collector, settings: Settings, output: Output) -> None:
             collector.hooks,
             collector.holder,
             status,
-            News(output),
+            PushReporter(output),
         ).run()
 
 

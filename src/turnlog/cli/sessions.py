@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from os.path import expanduser
 from typing import Any
@@ -25,9 +25,9 @@ from turnlog.cli.plain_text import (
     marks_text,
     money_cell,
     place_text,
+    print_table,
     read_time,
     render_csv,
-    render_table,
     time_cell,
 )
 from turnlog.cli.stores import find_machines, find_session, open_for, shorten_ids
@@ -127,12 +127,7 @@ class SessionsDocument(Struct, frozen=True, gc=False):
     """How many rows there are in all pages: fewer, where groups are one."""
 
 
-def build_sessions(page: SessionPage) -> SessionsDocument:
-    """Return a page as a document."""
-    return SessionsDocument(tuple(map(build_item, page.sessions)), page.next, page.total, page.rows)
-
-
-def build_item(stored: StoredSession) -> SessionItem:
+def _build_item(stored: StoredSession) -> SessionItem:
     """Return a session as a document has it."""
     row = stored.row
     duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
@@ -152,14 +147,11 @@ def build_item(stored: StoredSession) -> SessionItem:
     )
 
 
-def render_sessions(
-    page: SessionPage, width: int | None, now: datetime | None, *, color: bool
-) -> Iterator[str]:
-    """Yield the lines of a table; without a width nothing is cut, and without `now` times are dates."""
-    items = list(map(build_item, page.sessions))
-    names = {} if width is None else shorten_ids((item.key, item.id) for item in items)
-    home = None if width is None else expanduser("~")
-    rows = [list(_session_cells(item, names.get(item.key), home, now)) for item in items]
+def _print_sessions(output: Output, items: Sequence[SessionItem]) -> None:
+    """Print a table of sessions; in a pipe, ids and paths are whole."""
+    names = shorten_ids((item.key, item.id) for item in items) if output.is_terminal else {}
+    home = expanduser("~") if output.is_terminal else None
+    rows = [list(_session_cells(item, names.get(item.key), home, output.now)) for item in items]
     columns = [*_SESSION_COLUMNS]
     # If nobody has said whose anything is, it is one person's archive.
     for is_shown, column, cell in (
@@ -170,12 +162,7 @@ def render_sessions(
             columns.insert(_BEHIND_TITLE, column)
             for row, item in zip(rows, items, strict=True):
                 row.insert(_BEHIND_TITLE, cell(item))
-    return render_table(columns, rows, width, color=color)
-
-
-def render_sessions_csv(page: SessionPage) -> str:
-    """Return sessions as CSV."""
-    return render_csv(SessionItem.__struct_fields__, [astuple(build_item(stored)) for stored in page.sessions])
+    print_table(output, columns, rows)
 
 
 def _session_cells(
@@ -235,7 +222,7 @@ class ProjectItem(Struct, frozen=True, gc=False, kw_only=True):
     """Sessions that the cost leaves out."""
 
 
-def build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...]:
+def _build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...]:
     """Return projects as a document has them."""
     return tuple(
         fill(
@@ -248,20 +235,6 @@ def build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...]
         )
         for each in projects
     )
-
-
-def render_projects(
-    projects: Sequence[StoredProject], width: int | None, now: datetime | None, *, color: bool
-) -> Iterator[str]:
-    """Yield the lines of a table; without a width nothing is cut, and without `now` times are dates."""
-    home = None if width is None else expanduser("~")
-    rows = [list(_project_cells(item, home, now)) for item in build_projects(projects)]
-    return render_table(_PROJECT_COLUMNS, rows, width, color=color)
-
-
-def render_projects_csv(projects: Sequence[StoredProject]) -> str:
-    """Return projects as CSV."""
-    return render_csv(ProjectItem.__struct_fields__, map(astuple, build_projects(projects)))
 
 
 def _project_cells(item: ProjectItem, home: str | None, now: datetime | None) -> Iterator[str]:
@@ -409,14 +382,13 @@ def sessions_command(
         page = store.list_sessions(
             LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor, grouped=grouped
         )
+    items = tuple(map(_build_item, page.sessions))
     if output.as_json:
-        output.print_json(build_sessions(page))
+        output.print_json(SessionsDocument(items, page.next, page.total, page.rows))
     elif output.as_csv:
-        text = render_sessions_csv(page)
-        output.print_csv(text)
-    elif page.sessions:
-        width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
-        output.print(render_sessions(page, width, now, color=output.has_color))
+        output.print_csv(render_csv(SessionItem.__struct_fields__, map(astuple, items)))
+    elif items:
+        _print_sessions(output, items)
     _say_more(page, output.as_json)
 
 
@@ -516,14 +488,14 @@ def projects_command(
     with open_for(output.settings) as store:
         found = store.list_projects(LOCAL, text=text, order=ProjectOrder(sort))
     shown = found[: limit or None]
+    items = _build_projects(shown)
     if output.as_json:
-        output.print_json(build_projects(shown))
+        output.print_json(items)
     elif output.as_csv:
-        table = render_projects_csv(shown)
-        output.print_csv(table)
-    elif shown:
-        width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
-        output.print(render_projects(shown, width, now, color=output.has_color))
+        output.print_csv(render_csv(ProjectItem.__struct_fields__, map(astuple, items)))
+    elif items:
+        home = expanduser("~") if output.is_terminal else None
+        print_table(output, _PROJECT_COLUMNS, (_project_cells(item, home, output.now) for item in items))
     if not found:
         raise NothingFoundError("no such project is archived")
     if len(shown) < len(found) and not output.as_json:

@@ -463,7 +463,7 @@ def _describe_new_link(made: NewLink, link: LinkItem) -> Iterator[str]:
 
 
 _ALL = 1 << 31
-_COLUMNS = (
+_AUDIT_COLUMNS = (
     Column("when"),
     Column("who"),
     Column("did"),
@@ -569,7 +569,7 @@ def audit_command(
         items = tuple(fill(AuditItem, each, at=to_moment(each.at_ns)) for each in entries)
         output.print_json(AuditDocument(items, next_))
     elif entries:
-        print_table(output, _COLUMNS, map(_cells, entries))
+        print_table(output, _AUDIT_COLUMNS, map(_audit_cells, entries))
     if not entries:
         raise NothingFoundError("no matching entries")
     if next_ is not None and not output.as_json:
@@ -587,7 +587,7 @@ def _find_audited(settings: Settings, session: str) -> str:
         return session
 
 
-def _cells(entry: AuditEntry) -> Iterator[str]:
+def _audit_cells(entry: AuditEntry) -> Iterator[str]:
     at = to_moment(entry.at_ns)
     yield "" if at is None else f"{local_time(at):%Y-%m-%d %H:%M:%S}"
     stranger = entry.action is Action.LINK_OPENED

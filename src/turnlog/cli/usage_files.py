@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from turnlog.cli.files import Found
+from turnlog.cli.files import FoundFiles
 from turnlog.cli.output import waiting
 from turnlog.cli.terminal import explain, warn
 from turnlog.instants import to_microseconds
@@ -204,7 +204,7 @@ def _frame(done: list[ScannedFile]) -> bytes:
 class FileUsage:
     """What some files say, each answer once."""
 
-    def __init__(self, found: Found, prices: Prices) -> None:
+    def __init__(self, found: FoundFiles, prices: Prices) -> None:
         """Read all files; what cannot be read is said, and makes the figures incomplete."""
         self._found = found
         self._prices = prices

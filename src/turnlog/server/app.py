@@ -65,7 +65,7 @@ from turnlog.server.routes.hooks import HookReceiver
 from turnlog.server.routes.ingest import UploadProcess
 from turnlog.server.routes.live import build_live
 from turnlog.server.routes.status import ArchiveCounter, Metrics, Readiness
-from turnlog.server.security.gate import EXCEPTION_HANDLERS, Gate, Hosts, Limits, Seen
+from turnlog.server.security.gate import EXCEPTION_HANDLERS, AnsweredRequest, Gate, Hosts, Limits
 from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
@@ -163,7 +163,7 @@ def build_app(
         on_shutdown=[notifier.stop, live.stop, verifying.stop, uploads.stop, hooks.stop],
     )
 
-    def on_seen(seen: Seen) -> None:
+    def on_seen(seen: AnsweredRequest) -> None:
         metrics.observe(seen)
         told = seen.method, seen.route, seen.status, seen.seconds * 1000
         logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})

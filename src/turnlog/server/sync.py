@@ -1,7 +1,7 @@
 """Keeping the archive up to date: the follower's process, and what it last reported.
 
-The follower (`turnlog.server.follower`) runs beside the server and writes `News`, a line of JSON each.
-`FollowerProcess` starts it, reads what it reports, restarts it if it fails, and ends it with the server.
+The follower (`turnlog.server.follower`) runs beside the server and writes `FollowerReport`, a line of JSON
+each. `FollowerProcess` starts it, reads what it reports, restarts it if it fails, and ends it with the server.
 `SyncState` is what is known of it, for `/api/status`, the metrics and `/api/live`.
 """
 
@@ -47,7 +47,7 @@ class SyncPhase(StrEnum):
     """It ended, and is started again."""
 
 
-class News(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class FollowerReport(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A report of the follower: a line of JSON."""
 
     phase: SyncPhase
@@ -92,7 +92,7 @@ class SyncState:
         self.phase = phase
         self._tell()
 
-    def note(self, news: News) -> None:
+    def note(self, news: FollowerReport) -> None:
         """Apply a report of the follower."""
         self._note(news)
         self._tell()
@@ -101,7 +101,7 @@ class SyncState:
         for listener in self._listeners:
             listener()
 
-    def _note(self, news: News) -> None:
+    def _note(self, news: FollowerReport) -> None:
         self.phase = news.phase
         self.reason = news.reason
         self.done, self.total = news.done, news.total
@@ -194,7 +194,7 @@ class FollowerProcess:
 
     def _take(self, line: bytes) -> None:
         try:
-            news = msgspec.json.decode(line, type=News)
+            news = msgspec.json.decode(line, type=FollowerReport)
         except msgspec.DecodeError:
             logger.error("the follower sent a message that cannot be read")
             return

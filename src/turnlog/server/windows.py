@@ -133,7 +133,7 @@ class Selection(Struct, frozen=True):
         return replace(self.where, roles=None, lanes=None, categories=None)
 
 
-class Found(Struct, frozen=True):
+class FoundWindow(Struct, frozen=True):
     """The messages of a window."""
 
     selection: Selection
@@ -146,7 +146,7 @@ class Found(Struct, frozen=True):
 
 def find_window(
     session: SessionRecords, asked: WindowQuery, where: MessageFilter, *, has_results: bool = False
-) -> Found:
+) -> FoundWindow:
     """Return the messages of the window that is asked for, which begins at the start by default.
 
     With `has_results` the role `tool_result` means the results that are shown with messages, too. Raises
@@ -172,10 +172,10 @@ def find_window(
     limit = asked.limit
     if asked.before is not None:
         rows = selection.list_before(asked.before, limit)
-        return Found(selection, rows, max(len(rows) - 1, 0), asked.before)
+        return FoundWindow(selection, rows, max(len(rows) - 1, 0), asked.before)
     if asked.around is None:
         first = 0 if asked.after is None else asked.after + 1
-        return Found(selection, selection.list_after(first, limit), 0, first)
+        return FoundWindow(selection, selection.list_after(first, limit), 0, first)
     if asked.around == _END:
         at = selection.total
     elif asked.around.isascii() and asked.around.isdigit() and len(asked.around) <= _LONGEST_INDEX:
@@ -186,10 +186,10 @@ def find_window(
     below = selection.list_after(at, limit - limit // 2)
     left = limit - selection.count_items(below)
     above = selection.list_before(at, left) if left > 0 else []
-    return Found(selection, [*above, *below], len(above) if below else max(len(above) - 1, 0), at)
+    return FoundWindow(selection, [*above, *below], len(above) if below else max(len(above) - 1, 0), at)
 
 
-def view_window(store: Store, scope: Scope, session: StoredSession, found: Found) -> tuple[Message, ...]:
+def view_window(store: Store, scope: Scope, session: StoredSession, found: FoundWindow) -> tuple[Message, ...]:
     """Return messages of one chapter with what they say; fewer, around the anchor, if that is very much.
 
     Where results are asked for, these come behind the message with which they are shown.

@@ -48,7 +48,7 @@ from turnlog.server.requests import (
 from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
 from turnlog.server.sessions import SHORTEST, WITH_PROBLEMS, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
-from turnlog.server.verifier import Finding, VerifyNews
+from turnlog.server.verifier import Finding, VerifierReport
 from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Accounts, Action
 from turnlog.store.interface import (
@@ -261,7 +261,7 @@ class VerifierProcess:
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
         for line in process.stdout or ():
             try:
-                self._take(msgspec.json.decode(line, type=VerifyNews))
+                self._take(msgspec.json.decode(line, type=VerifierReport))
             except msgspec.DecodeError:
                 logger.error("the verifier sent a message that cannot be read")
         status = process.wait()
@@ -274,7 +274,7 @@ class VerifierProcess:
                 logger.error("the verifier exited with status %d", status)
             self._end(VerifyState.FAILED, "It ended before everything was checked")
 
-    def _take(self, news: VerifyNews) -> None:
+    def _take(self, news: VerifierReport) -> None:
         assert self._job is not None
         if news.reason:
             self._end(VerifyState.FAILED, news.reason)

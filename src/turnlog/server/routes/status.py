@@ -29,7 +29,7 @@ from turnlog.server.requests import GivenContext, GivenScope, GivenStore, GivenS
 from turnlog.server.routes.hooks import GivenHooks, HookReceiver
 from turnlog.server.routes.mission_control import count_columns
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
-from turnlog.server.security.gate import Seen
+from turnlog.server.security.gate import AnsweredRequest
 from turnlog.server.session_states import Column
 from turnlog.server.sessions import WITH_PROBLEMS
 from turnlog.server.state_watch import GivenWatch
@@ -111,7 +111,7 @@ class Metrics:
         """Tell of hook deliveries, too."""
         self._registry.register(_Hooks(hooks))
 
-    def observe(self, seen: Seen) -> None:
+    def observe(self, seen: AnsweredRequest) -> None:
         """Count a request."""
         method = seen.method if seen.method in _METHODS else "other"
         self._requests.labels(method, seen.route, str(seen.status)).inc()
