@@ -21,7 +21,6 @@ from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
-from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import path_text
 
 
@@ -57,10 +56,17 @@ Examples:
 def status_command(output: Output) -> None:
     """Show what is archived, and how much of it exists only there."""
     settings = output.settings
-    with open_for(settings) as store:
-        known = [*store.list_known(LOCAL)]
-        last, users = store.read_feed(LOCAL).last, _count_users(settings)
-        document = _count(known, settings.place, last, users, _find_danger(known, settings))
+    with open_for(settings) as store, opened_accounts(settings) as accounts:
+        known = list(store.list_known(LOCAL))
+        document = fill(
+            StatusDocument,
+            count_known(known),
+            store=path_text(str(settings.place)),
+            store_bytes=measure_store(settings.place),
+            last_change=store.read_feed(LOCAL).last,
+            users=len(accounts.list_users()) if accounts.has_users() else 0,
+            warning=_find_danger(known, settings),
+        )
     output.show(document, _describe(document))
 
 
@@ -70,26 +76,6 @@ def _find_danger(known: list[KnownSession], settings: Settings) -> str | None:
     own = [session for session in known if origin in (None, session.origin)]
     managed, exclusion = list_managed_settings(), Exclusion(settings.exclude)
     return build_retention_report(settings.config_dirs, own, now, managed, exclusion).warning
-
-
-def _count_users(settings: Settings) -> int:
-    with opened_accounts(settings) as accounts:
-        return len(accounts.list_users()) if accounts.has_users() else 0
-
-
-def _count(
-    known: list[KnownSession], place: StorePlace, last: int, users: int, warning: str | None
-) -> StatusDocument:
-    counts = count_known(known)
-    return fill(
-        StatusDocument,
-        counts,
-        store=path_text(str(place)),
-        store_bytes=measure_store(place),
-        last_change=last,
-        users=users,
-        warning=warning,
-    )
 
 
 def _describe(document: StatusDocument) -> list[str]:

@@ -24,7 +24,7 @@ from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from turnlog.instants import find_moment
-from turnlog.messages import UNSET, Line, encode
+from turnlog.messages import Line, encode
 from turnlog.messages.blocks import Base64Source, ContentBlock, RedactedThinkingBlock, ToolResultBlock
 from turnlog.messages.blocks import ImageBlock as ImageContent
 from turnlog.messages.blocks import TextBlock as Said
@@ -510,7 +510,7 @@ def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
         lane=Lane(row.lane),
         category=None if row.category is None else Category(row.category),
         model=clean_optional(row.model),
-        permission_mode=clean_optional(_told_mode(own)),
+        permission_mode=clean_optional(_read_field(own, "permission_mode")),
         compaction=_view_compaction(built),
         usage=None if answer is None else answer.usage,
         cost_usd=None if answer is None else dollars(answer.cost),
@@ -583,7 +583,7 @@ def _fill_message(
         message_uuid=clean_text(uuid),
         parent_uuid=parent,
         parent_uuid_alias=parent,
-        source_parent_uuid=clean_optional(_told_parent(lines)),
+        source_parent_uuid=clean_optional(_read_field(lines, "parent_uuid")),
         session_id=window.session_id,
         session_id_alias=window.session_id,
         agent_id=clean_optional(row.agent_id),
@@ -683,11 +683,7 @@ def _view_compaction(built: Built) -> CompactionStep | None:
     return CompactionStep(state=step.state.value, kept=kept if has_kept(built) else None)
 
 
-def _told_mode(own: Sequence[Line]) -> str | None:
-    mode = getattr(own[0].entry, "permission_mode", UNSET) if own else UNSET
-    return str(mode) if isinstance(mode, str) else None
-
-
-def _told_parent(own: Sequence[Line]) -> str | None:
-    parent = getattr(own[0].entry, "parent_uuid", UNSET) if own else UNSET
-    return parent if isinstance(parent, str) else None
+def _read_field(own: Sequence[Line], name: str) -> str | None:
+    """Return what the first of some lines says in a field, if that is text."""
+    value = getattr(own[0].entry, name, None) if own else None
+    return str(value) if isinstance(value, str) else None
