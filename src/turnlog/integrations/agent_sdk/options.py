@@ -128,7 +128,7 @@ def permission_update_from_sdk(theirs: sdk.PermissionUpdate) -> PermissionUpdate
     members = {each.name: getattr(theirs, each.name) for each in fields(theirs)}
     if theirs.rules is not None:
         members["rules"] = [to_members(permission_rule_from_sdk(rule)) for rule in theirs.rules]
-    update: PermissionUpdate = read_members(PermissionUpdate, _said(members))
+    update: PermissionUpdate = read_members(PermissionUpdate, _list_present(members))
     return update
 
 
@@ -186,7 +186,7 @@ def permission_request_from_sdk(
     """
     if context.signal is not None:
         raise ChangeError("the `signal` of a ToolPermissionContext has no JSON form")
-    said = _said({name: getattr(context, name) for name in _CONTEXT})
+    said = _list_present({name: getattr(context, name) for name in _CONTEXT})
     return CanUseToolRequest(
         tool_name=tool_name,
         input=Raw(to_wire(tool_input)),
@@ -207,7 +207,7 @@ def permission_request_to_sdk(
     return request.tool_name, _object(request.input) or {}, context
 
 
-def _said(members: Mapping[str, Any]) -> dict[str, Any]:
+def _list_present(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -388,23 +388,19 @@ def _matcher_to_sdk(matcher: Mapping[str, Any], functions: Mapping[str, HookCall
 
 
 def _agents_from_sdk(theirs: Mapping[str, sdk.AgentDefinition]) -> dict[str, Any]:
-    return {name: _agent_from_sdk(agent) for name, agent in theirs.items()}
-
-
-def _agent_from_sdk(theirs: sdk.AgentDefinition) -> dict[str, Any]:
-    members = {each.name: getattr(theirs, each.name) for each in fields(theirs)}
-    return {name: value for name, value in members.items() if value is not None}
+    members = {
+        name: {each.name: getattr(agent, each.name) for each in fields(agent)} for name, agent in theirs.items()
+    }
+    return {name: _list_present(agent) for name, agent in members.items()}
 
 
 def _agents_to_sdk(told: Mapping[str, Any]) -> dict[str, sdk.AgentDefinition]:
-    return {name: _agent_to_sdk(name, agent) for name, agent in told.items()}
-
-
-def _agent_to_sdk(name: str, told: Mapping[str, Any]) -> sdk.AgentDefinition:
-    refuse(sorted(set(told) - {each.name for each in fields(sdk.AgentDefinition)}), f"agent `{name}`")
-    if missing := sorted({"description", "prompt"} - set(told)):
-        raise ChangeError(f"agent `{name}` needs {', '.join(missing)}")
-    return sdk.AgentDefinition(**told)
+    known = {each.name for each in fields(sdk.AgentDefinition)}
+    for name, agent in told.items():
+        refuse(sorted(set(agent) - known), f"agent `{name}`")
+        if missing := sorted({"description", "prompt"} - set(agent)):
+            raise ChangeError(f"agent `{name}` needs {', '.join(missing)}")
+    return {name: sdk.AgentDefinition(**agent) for name, agent in told.items()}
 
 
 def _rename_key(told: Any, type_: str, old: str, new: str) -> Any:
@@ -414,23 +410,11 @@ def _rename_key(told: Any, type_: str, old: str, new: str) -> Any:
     return {new if key == old else key: value for key, value in told.items()}
 
 
-def _prompt_from_sdk(theirs: Any) -> Any:
-    return _rename_key(theirs, "preset", "exclude_dynamic_sections", "excludeDynamicSections")
-
-
 def _prompt_to_sdk(told: Any) -> Any:
     text = told.get("prompt") if isinstance(told, dict) else told
     if isinstance(text, list):
         raise ChangeError("the SDK accepts a system prompt as one text, not as several")
     return _rename_key(told, "preset", "excludeDynamicSections", "exclude_dynamic_sections")
-
-
-def _thinking_from_sdk(theirs: Any) -> Any:
-    return _rename_key(theirs, "enabled", "budget_tokens", "budgetTokens")
-
-
-def _thinking_to_sdk(told: Any) -> Any:
-    return _rename_key(told, "enabled", "budgetTokens", "budget_tokens")
 
 
 def _plugins_to_sdk(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -440,23 +424,21 @@ def _plugins_to_sdk(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return told
 
 
-def _settings_to_sdk(told: str | dict[str, Any]) -> str:
-    return told if isinstance(told, str) else json.dumps(told)
-
-
 FROM_SDK: Mapping[str, Callable[[Any], Any]] = {
     "agents": _agents_from_sdk,
-    "system_prompt": _prompt_from_sdk,
-    "thinking": _thinking_from_sdk,
+    "system_prompt": lambda theirs: _rename_key(
+        theirs, "preset", "exclude_dynamic_sections", "excludeDynamicSections"
+    ),
+    "thinking": lambda theirs: _rename_key(theirs, "enabled", "budget_tokens", "budgetTokens"),
 }
 """How an option gets the wire's form, by its name in the SDK; the others have it already."""
 
 TO_SDK: Mapping[str, Callable[[Any], Any]] = {
     "agents": _agents_to_sdk,
     "plugins": _plugins_to_sdk,
-    "settings": _settings_to_sdk,
+    "settings": lambda told: told if isinstance(told, str) else json.dumps(told),
     "system_prompt": _prompt_to_sdk,
-    "thinking": _thinking_to_sdk,
+    "thinking": lambda told: _rename_key(told, "enabled", "budgetTokens", "budget_tokens"),
 }
 """How an option gets the SDK's form, by its name there; the others have it already."""
 
