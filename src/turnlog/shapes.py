@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -14,13 +15,19 @@ _MISSING = object()
 
 def fill(kind: type[Shape], /, *sources: object, **own: Any) -> Shape:
     """Return a struct with some values of its own; for the others, the first source that has one counts."""
+    return kind(**find_values(kind, sources, own))
+
+
+def find_values(kind: type[Struct], sources: Sequence[object], own: dict[str, Any]) -> dict[str, Any]:
+    """Return all values of a struct, by the names of its fields."""
     for name in kind.__struct_fields__:
-        for source in () if name in own else sources:
-            value = getattr(source, name, _MISSING)
-            if value is not _MISSING:
-                own[name] = value
-                break
-    return kind(**own)
+        if name not in own:
+            for source in sources:
+                value = getattr(source, name, _MISSING)
+                if value is not _MISSING:
+                    own[name] = value
+                    break
+    return own
 
 
 def fill_dated(kind: type[Shape], source: object, /, **own: Any) -> Shape:

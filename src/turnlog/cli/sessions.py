@@ -133,8 +133,8 @@ def _build_item(stored: StoredSession) -> SessionItem:
     duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
     return fill(
         SessionItem,
-        stored,
         row,
+        stored,
         stored.marks,
         id=None if row.session_id is None else path_text(row.session_id),
         project=None if row.project is None else path_text(row.project),

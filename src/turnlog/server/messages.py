@@ -47,7 +47,6 @@ from turnlog.server.values import (
     took_ms,
     view,
 )
-from turnlog.shapes import fill
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
@@ -504,6 +503,10 @@ def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
         find_moment(row.time),
         text,
         type=_name_type(row, own),
+        rule=row.rule,
+        is_sidechain=row.is_sidechain,
+        parent=row.parent,
+        aborted=row.aborted,
         role=Role(row.role),
         types=tuple(map(MessageType, row.types)),
         author=Author(row.author),
@@ -574,9 +577,12 @@ def _fill_message(
     **own: Any,
 ) -> Message:
     """Return what is shown as a message: a message, or a result that is shown with one."""
-    return fill(
-        Message,
-        row,
+    # Each field by hand: an answer has hundreds of them.
+    return Message(
+        index=row.index,
+        branch=row.branch,
+        active=row.active,
+        turn=row.turn,
         document_id=_name_document(uuid, window),
         source=window.chapter.source,
         uuid=clean_text(uuid),

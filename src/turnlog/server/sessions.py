@@ -156,8 +156,8 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
     title = stored.marks.name or row.title
     return view(
         SessionItem,
-        stored,
         row,
+        stored,
         session_id=name,
         session_id_alias=name,
         title=None if title is None else head_of(title),

@@ -19,12 +19,11 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec import Raw
-from msgspec.structs import replace
 
 from turnlog.instants import from_microseconds
 from turnlog.messages import Line
 from turnlog.server.errors import NotFoundError
-from turnlog.shapes import Shape, fill
+from turnlog.shapes import Shape, find_values
 from turnlog.store.interface import Store
 from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
@@ -53,10 +52,11 @@ def clean_optional(text: str | None) -> str | None:
 
 def view(kind: type[Shape], /, *sources: object, **own: Any) -> Shape:
     """Return a shape as `fill` does, its texts such that UTF-8 can encode them."""
-    shape = fill(kind, *sources, **own)
-    texts = ((name, getattr(shape, name)) for name in kind.__struct_fields__)
-    unclean = {name: clean_text(text) for name, text in texts if type(text) is str and not text.isascii()}
-    return replace(shape, **unclean) if unclean else shape
+    values = find_values(kind, sources, own)
+    for name, value in values.items():
+        if type(value) is str and not value.isascii():
+            values[name] = clean_text(value)
+    return kind(**values)
 
 
 def cut(text: str, most: int) -> tuple[str, bool]:
