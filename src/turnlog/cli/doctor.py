@@ -242,13 +242,10 @@ def doctor_command(output: Output) -> None:
     """
     findings = check_up()
     output.settings = Settings()  # those of the file may be what is wrong
-    output.show(findings, map(_describe_finding, findings))
+    told = (f"{each.state.value:<4}  {clean_line(f'{each.subject}: {each.message}')}" for each in findings)
+    output.show(findings, told)
     if any(finding.state is State.FAIL for finding in findings):
         raise click.exceptions.Exit(FOUND_PROBLEMS)
-
-
-def _describe_finding(finding: Finding) -> str:
-    return f"{finding.state.value:<4}  {clean_line(f'{finding.subject}: {finding.message}')}"
 
 
 class NotifyDocument(Struct, frozen=True, gc=False, kw_only=True):

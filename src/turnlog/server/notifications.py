@@ -211,11 +211,12 @@ class Webhook:
 
     def send(self, notice: Notice) -> None:
         """Post a notice; raises `SendError`."""
+        parts = self._parts
+        path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         try:
-            with closing(self._connect()) as connection:
-                connection.request(
-                    "POST", self._find_path(), msgspec.json.encode(notice), self._build_headers()
-                )
+            kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+            with closing(kind(parts.hostname or "", parts.port, timeout=self._timeout)) as connection:
+                connection.request("POST", path, msgspec.json.encode(notice), self._build_headers())
                 answer = connection.getresponse()
                 answer.read(_MOST_READ)
         except TimeoutError:
@@ -225,14 +226,6 @@ class Webhook:
         if not 200 <= answer.status < 300:
             again = answer.status >= 500 or answer.status == http.HTTPStatus.TOO_MANY_REQUESTS
             raise SendError(f"it responded with {answer.status} {answer.reason}".rstrip(), again=again)
-
-    def _connect(self) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        return kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
-
-    def _find_path(self) -> str:
-        query = f"?{self._parts.query}" if self._parts.query else ""
-        return f"{self._parts.path or '/'}{query}"
 
     def _build_headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "User-Agent": "turnlog", "Connection": "close"}

@@ -369,12 +369,9 @@ class HookFold(Struct):
         self.status = advance(self.status, delivery)
         self.cwd = self.cwd or find_text(delivery.fields, "cwd")
         column = find_column(self.status.phase, self.status.why)
-        if self._find_column() is not column:
+        if not self.moments or self.moments[-1].column is not column:
             self.moments.append(Moment(delivery.received_ns, column))
             del self.moments[:-_MOST_MOMENTS]
-
-    def _find_column(self) -> Column | None:
-        return self.moments[-1].column if self.moments else None
 
 
 class HookFolds:

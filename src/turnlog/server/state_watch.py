@@ -105,15 +105,12 @@ def _judge(told: SessionProcess, starts: Mapping[int, str]) -> ProcessState:
     if not _exists(told.pid):
         return ProcessState.GONE
     start = starts.get(told.pid)
-    if told.proc_start is None or start is None or _is_other_clock(str(told.proc_start), start):
+    began = " ".join(str(told.proc_start).split())
+    # A count cannot be compared with a date.
+    if told.proc_start is None or start is None or began.isdigit() != start.isdigit():
         return ProcessState.ALIVE
-    is_same = " ".join(str(told.proc_start).split()) == start
+    is_same = began == start
     return ProcessState.ALIVE if is_same else ProcessState.GONE
-
-
-def _is_other_clock(told: str, found: str) -> bool:
-    """Tell whether two times cannot be compared, one being a count and the other a date."""
-    return told.strip().isdigit() != found.isdigit()
 
 
 def _exists(pid: int) -> bool:

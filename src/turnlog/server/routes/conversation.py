@@ -37,7 +37,6 @@ from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter
-from turnlog.transcripts.queries.sessions import TurnCall
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
 
 
@@ -184,11 +183,6 @@ def _view_turn(
     )
 
 
-def _group_turn_calls(calls: Sequence[TurnCall]) -> dict[int, list[CallRecord]]:
-    """Return the calls of each turn; they come by turn."""
-    return {turn: [each.call for each in group] for turn, group in groupby(calls, lambda each: each.turn)}
-
-
 def _is_edited(prompt: MessageRecord, parents: Mapping[int, MessageRecord]) -> bool:
     """Tell whether a prompt opens a branch: then others were typed in the same place."""
     above = None if prompt.parent is None else parents.get(prompt.parent)
@@ -213,7 +207,8 @@ def list_turns(
         prompts = [] if main is None else main.list_at(row.prompt for row in rows)
         titles = {} if main is None else read_titles(main, prompts)
         above = [] if main is None else main.list_at(row.parent for row in prompts if row.parent is not None)
-        calls = _group_turn_calls(opened.list_turn_calls(cursor, limit))
+        made = groupby(opened.list_turn_calls(cursor, limit), lambda each: each.turn)
+        calls = {turn: [each.call for each in group] for turn, group in made}
     own = {row.index: row for row in prompts}
     parents = {row.index: row for row in above}
     items = tuple(

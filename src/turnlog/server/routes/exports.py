@@ -167,7 +167,8 @@ def _render(
         try:
             select(session, wanted.selection)
         except SelectionError as error:
-            raise InvalidRequestError(_capitalize(error)) from None
+            text = str(error)
+            raise InvalidRequestError(text[:1].upper() + text[1:]) from None
         yield from render_session(
             session,
             summary,
@@ -236,11 +237,6 @@ def _name(session: StoredSession) -> str:
     return session.marks.name or name_session(session)
 
 
-def _capitalize(error: Exception) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]
-
-
 _MOST = 500
 _Ids = Annotated[
     list[str],
@@ -292,14 +288,14 @@ def export_sessions(
     The file is written while it is sent. If something fails meanwhile, the response is cut off.
     """
     sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
-    name = _name_export(sessions, wanted)
+    name = _name_export(sessions, wanted).encode("ascii", "replace").decode().replace("?", "-")
     return Stream(
         render(store, visible, sessions, wanted),
         headers={
             # Of a stream, Litestar would say what the route says.
             "content-type": _MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
             "content-security-policy": UNTRUSTED_POLICY,
-            "content-disposition": f'attachment; filename="{_to_ascii(name)}"',
+            "content-disposition": f'attachment; filename="{name}"',
             "cache-control": "no-store",
         },
     )
@@ -322,7 +318,3 @@ def _list_sessions(
     if len(found) > 1 and wanted.selection.is_part:
         raise InvalidRequestError("Turns and branches can only be chosen for a single session")
     return list(found.values())
-
-
-def _to_ascii(name: str) -> str:
-    return name.encode("ascii", "replace").decode().replace("?", "-")
