@@ -365,7 +365,7 @@ def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> 
     today, recent = _find_midnight(now), now - _SPAN_NS
     entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:_MOST_CARDS]
     waited = sum(sum_waits(clip(entry.intervals, today)) for entry in entries)
-    spans = ((entry.card, [_view(each) for each in clip(entry.intervals, recent)]) for entry in entries)
+    spans = ((entry.card, clip(entry.intervals, recent)) for entry in entries)
     return MissionControl(
         at=_round_moment(now),
         waited_ms=waited // 1_000_000,
@@ -375,7 +375,12 @@ def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> 
                 session_id=card.session_id,
                 project=card.project,
                 branch=card.git_branch,
-                intervals=tuple(intervals),
+                intervals=tuple(
+                    SpanInterval(
+                        start=_round_moment(each.start_ns), end=_round_moment(each.end_ns), kind=each.kind
+                    )
+                    for each in intervals
+                ),
             )
             for card, intervals in spans
             if intervals
@@ -484,12 +489,6 @@ def _rank(entry: _Entry) -> tuple[int, int, str]:
     column = entry.card.column
     since = entry.since_ns if column is Column.NEEDS_YOU else -entry.since_ns
     return _ORDER.index(column), since, entry.card.session_id
-
-
-def _view(interval: Interval) -> SpanInterval:
-    return SpanInterval(
-        start=_round_moment(interval.start_ns), end=_round_moment(interval.end_ns), kind=interval.kind
-    )
 
 
 def _round_moment(ns: int) -> datetime:
