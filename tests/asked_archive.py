@@ -44,7 +44,7 @@ from turnlog.demo.installing import install
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
-from turnlog.integrations.mcp.server import ArchiveTools
+from turnlog.integrations.mcp import ArchiveTools
 from turnlog.server.requests import ServerContext
 from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.accounts.opening import open_accounts

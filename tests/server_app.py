@@ -16,13 +16,12 @@ from typing import Any
 import uvicorn
 
 from turnlog.server.app import HANDLERS, Application, build_app
-from turnlog.server.connections import build_protocol
+from turnlog.server.http_server import build_protocol, listen
 from turnlog.server.requests import ServerContext
 from turnlog.server.routes import login, status
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.serving import listen
 from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.opening import open_accounts

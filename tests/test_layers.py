@@ -20,6 +20,7 @@ PACKAGE = Path(turnlog.__file__).parent
 LAYERS = [
     "errors",
     "instants",
+    "shapes",
     "messages",
     "transcripts",
     "store",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from turnlog.cli.units import LOCAL, duration_text, local_time
+from turnlog.cli.plain_text import LOCAL, duration_text, local_time
 
 
 @pytest.fixture(params=["UTC", "America/New_York", "Pacific/Kiritimati", "Europe/Berlin"])

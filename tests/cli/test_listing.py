@@ -9,8 +9,16 @@ from decimal import Decimal
 
 import pytest
 
-from turnlog.cli.tables import Column, cell_width, cut_cell, render_csv, render_table
-from turnlog.cli.units import age_text, length_text, parse_moment
+from turnlog.cli.plain_text import (
+    Column,
+    age_text,
+    cell_width,
+    cut_cell,
+    length_text,
+    parse_moment,
+    render_csv,
+    render_table,
+)
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 COLUMNS = (

@@ -14,14 +14,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from turnlog.ingest.origin import find_origin
-from turnlog.server.serving import Ready, ServeOptions, serve
+from turnlog.server.http_server import Ready, ServeOptions, serve
 from turnlog.store.interface import CaredStore, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])
+FORKS.set_forkserver_preload(["turnlog.server.http_server", "turnlog.cli.service"])
 TOKEN = "server-token"
 
 

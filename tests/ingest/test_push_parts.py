@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.cli.push import parse_rate
+from turnlog.cli.service import parse_rate
 from turnlog.cli.terminal import MisuseError
 from turnlog.errors import PushError
 from turnlog.ingest.push.client import Backoff, Pace, parse_server

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from api_archive import fill
 from command_line import TURNLOG, environment
-from turnlog.integrations.mcp.server import NOTICE, build_server
+from turnlog.integrations.mcp import NOTICE, build_server
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 
@@ -186,5 +186,5 @@ def _serve(home: Path) -> Iterator[str]:
 
 
 def test_the_web_framework_is_not_loaded() -> None:
-    code = "import sys, turnlog.integrations.mcp.server; assert 'litestar' not in sys.modules"
+    code = "import sys, turnlog.integrations.mcp; assert 'litestar' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -18,10 +18,10 @@ from litestar.response import ServerSentEvent
 from server_app import CORE, Served, serving
 from turnlog.server.asgi import choose_encoding
 from turnlog.server.errors import NotFoundError
+from turnlog.server.http_server import redact, write_logs
 from turnlog.server.requests import build_etag, check_unchanged
-from turnlog.server.serving import redact, write_logs
 from turnlog.server.sessions import find_session
-from turnlog.server.sync import News, SyncPhase
+from turnlog.server.sync import FollowerReport, SyncPhase
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
@@ -183,9 +183,11 @@ def test_requests_are_counted_by_their_routes(answering: Served) -> None:
 
 def test_what_the_follower_does_is_counted(tmp_path: Path) -> None:
     with serving(tmp_path, routes=CORE) as served:
-        served.syncing.note(News(phase=SyncPhase.SYNCING, done=1, total=3))
-        served.syncing.note(News(phase=SyncPhase.WATCHING, looked=True, lines=7, bytes=70, seconds=0.5))
-        served.syncing.note(News(phase=SyncPhase.WATCHING, looked=True, reason="no room"))
+        served.syncing.note(FollowerReport(phase=SyncPhase.SYNCING, done=1, total=3))
+        served.syncing.note(
+            FollowerReport(phase=SyncPhase.WATCHING, looked=True, lines=7, bytes=70, seconds=0.5)
+        )
+        served.syncing.note(FollowerReport(phase=SyncPhase.WATCHING, looked=True, reason="no room"))
         answer = served.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     lines = answer.body.decode().splitlines()

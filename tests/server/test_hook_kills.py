@@ -18,7 +18,7 @@ import pytest
 
 from command_line import TURNLOG, environment
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.server.serving import Ready, ServeOptions, serve
+from turnlog.server.http_server import Ready, ServeOptions, serve
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
@@ -51,7 +51,7 @@ def command(home: Path) -> Iterator[Started]:
 def forked(home: Path) -> Iterator[Started]:
     """Run a server in a fork of a process that has read its modules once: it starts much sooner."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["turnlog.server.serving"])
+    context.set_forkserver_preload(["turnlog.server.http_server"])
     ours, theirs = context.Pipe()
     process = context.Process(target=serve_here, args=(home, theirs))
     process.start()

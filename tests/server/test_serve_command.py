@@ -22,8 +22,8 @@ import pytest
 from command_line import TIMEOUT, TURNLOG, environment, run, show_in_terminal
 from turnlog.cli.serve import has_screen
 from turnlog.demo.plays import PLAYS
-from turnlog.server.presence import AlreadyServingError, Presence, claim
-from turnlog.server.serving import build_url, listen
+from turnlog.server.http_server import build_url, listen
+from turnlog.server.processes import AlreadyServingError, Presence, claim
 
 SERVE = (*TURNLOG, "serve", "--no-browser", "--json")
 SOON = 15.0
@@ -245,7 +245,7 @@ def test_a_port_that_is_taken_is_said(env: dict[str, str]) -> None:
 def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        monkeypatch.setattr("turnlog.server.serving.DEFAULT_PORT", port)
+        monkeypatch.setattr("turnlog.server.http_server.DEFAULT_PORT", port)
         with closing(listen("127.0.0.1", None)) as made:
             assert port < made.getsockname()[1] < port + 20
 

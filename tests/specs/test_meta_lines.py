@@ -18,7 +18,7 @@ from command_line import run
 from reader_views import CONFIG, ask, export, served, show, write_000, write_002, write_004
 from turnlog import decode, encode, read
 from turnlog.export.formats import Format
-from turnlog.integrations.mcp.server import build_server
+from turnlog.integrations.mcp import build_server
 from turnlog.messages.system import SystemNotice
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

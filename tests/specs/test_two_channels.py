@@ -11,7 +11,7 @@ import pytest
 from reader_views import ask, write_002
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.board.states import Column, Evidence, SessionState, name_state
+from turnlog.server.session_states import Column, Evidence, SessionState, name_state
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions

@@ -12,7 +12,7 @@ import pytest
 
 import turnlog
 from command_line import invoke, run
-from turnlog.cli.units import cents_text
+from turnlog.cli.plain_text import cents_text
 from turnlog.messages import sdk
 from turnlog.transcripts.usage.prices import money_text
 

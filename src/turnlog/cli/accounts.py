@@ -6,58 +6,36 @@ Commands act on the store itself, as its operator: whoever has the files, or the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from turnlog.cli.session_lists import time_cell
+from turnlog.cli.plain_text import time_cell
 from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.instants import find_moment
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, User
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link, Token, User
 from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.lists import StoredSession
 
-T = TypeVar("T")
+Given = TypeVar("Given", Token, Link)
 DAY_NS = 24 * 3600 * 10**9
 _NS = 1000
 
 dry_option = click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
 
 
-@contextmanager
-def opened_accounts(settings: Settings) -> Iterator[Accounts]:
+def opened_accounts(settings: Settings) -> AbstractContextManager[Accounts]:
     """Open the accounts, and close them again; nothing is made before there is anything to keep."""
-    accounts = open_accounts(settings.place, create=False)
-    try:
-        yield accounts
-    finally:
-        accounts.close()
+    return closing(open_accounts(settings.place, create=False))
 
 
-def record(
-    accounts: Accounts,
-    action: Action,
-    *,
-    person: str | None = None,
-    session: str | None = None,
-    link: str | None = None,
-    detail: str = "",
-) -> None:
-    """Record something that the operator did."""
-    entry = AuditEntry(
-        at_ns=time.time_ns(),
-        who=None,
-        action=action,
-        person=person,
-        session=session,
-        link=link,
-        detail=detail,
-    )
-    accounts.record([entry])
+def record(accounts: Accounts, action: Action, **what: Any) -> None:
+    """Record something that the operator did: the `person`, the `session`, the `link`, and a `detail`."""
+    accounts.record([AuditEntry(at_ns=time.time_ns(), who=None, action=action, **what)])
 
 
 def note_forgotten(settings: Settings, sessions: Sequence[StoredSession]) -> int:
@@ -80,14 +58,22 @@ def get_user(accounts: Accounts, name: str) -> User:
     return user
 
 
-def find_by_id(things: Sequence[T], prefix: str, what: str, id_of: Callable[[T], str]) -> T:
+def find_by_id(given: Sequence[Given], prefix: str, what: str) -> Given:
     """Return the one thing whose id begins with a prefix; raises `NothingFoundError` or `MisuseError`."""
-    found = [each for each in things if prefix and id_of(each).startswith(prefix)]
+    found = [each for each in given if prefix and each.id.startswith(prefix)]
     if not found:
         raise NothingFoundError(f"no {what} begins with {prefix or 'nothing'}")
     if len(found) > 1:
-        raise MisuseError(f"{len(found)} {what}s begin with {prefix}: {', '.join(map(id_of, found))}")
+        names = ", ".join(each.id for each in found)
+        raise MisuseError(f"{len(found)} {what}s begin with {prefix}: {names}")
     return found[0]
+
+
+def name_state(given: Token | Link) -> str:
+    """Return whether a token or a link is `good`, `expired` or `revoked`."""
+    if given.revoked_ns is not None:
+        return "revoked"
+    return "expired" if given.expires_ns is not None and given.expires_ns <= time.time_ns() else "good"
 
 
 def to_moment(at_ns: int | None) -> datetime | None:

@@ -11,13 +11,13 @@ from msgspec import Struct
 from rich.text import Text
 
 from turnlog.cli.files import require_file
-from turnlog.cli.output import Output, color_option, json_option, pager_option, waiting
-from turnlog.cli.session_lists import to_datetime
+from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.plain_text import local_time
 from turnlog.cli.stores import open_for, shorten_ids
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean, shorten
-from turnlog.cli.units import local_time
-from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
+from turnlog.instants import find_moment
+from turnlog.shapes import fill
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.session_files import path_text
 
@@ -57,10 +57,8 @@ Examples:
 """,
 )
 @click.argument("place", metavar="FILE[:LINE]")
-@json_option
-@color_option
-@pager_option
-def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | None) -> None:
+@output_options(pager=True)
+def blame_command(place: str, output: Output) -> None:
     """Show which session wrote each line of a file.
 
     The edits in the archive are replayed, so that a line is recognised even after later edits moved it. `?`
@@ -72,8 +70,7 @@ def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | N
     if path.stat().st_size > _LARGEST:
         raise MisuseError(f"{path_text(path)}: too long to trace line by line")
     text = path.read_text("utf-8", "replace")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=pager)
+    settings = output.settings
     whole = path.resolve()
     with open_for(settings, existing=True) as store, waiting("replaying edits"):
         found = blame(store, LOCAL, whole, text, root=_find_root(whole))
@@ -81,7 +78,7 @@ def blame_command(place: str, as_json: bool, color: bool | None, pager: bool | N
         if not 1 <= line <= len(found):
             raise MisuseError(f"{path_text(path)} has {len(found):,} lines, so there is no line {line}")
         found = found[line - 1 : line]
-    if as_json:
+    if output.as_json:
         output.print_json([_to_item(each) for each in found])
     elif line is not None:
         output.print(_describe(found[0]))
@@ -151,27 +148,11 @@ def _describe(line: BlamedLine) -> Iterator[Text]:
 
 
 def _say_time(origin: Origin, form: str) -> str:
-    time = to_datetime(origin.time)
+    time = find_moment(origin.time)
     return "" if time is None else local_time(time).strftime(form)
 
 
 def _to_item(line: BlamedLine) -> WrittenLine:
     origin = line.origin
-    return WrittenLine(
-        number=line.number,
-        text=line.text,
-        sure=line.sure,
-        origin=None
-        if origin is None
-        else OriginItem(
-            session=origin.session,
-            session_id=origin.session_id,
-            title=origin.title,
-            turn=origin.turn,
-            prompt=origin.prompt,
-            message_id=origin.message_id,
-            agent_id=origin.agent_id,
-            tool=origin.tool,
-            at=to_datetime(origin.time),
-        ),
-    )
+    item = None if origin is None else fill(OriginItem, origin, at=find_moment(origin.time))
+    return fill(WrittenLine, line, origin=item)

@@ -6,7 +6,8 @@ Without an archive nothing is offered, and nothing is reported as wrong: the per
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -19,23 +20,53 @@ if TYPE_CHECKING:
     from turnlog.store.accounts.interface import Accounts
     from turnlog.store.interface import CaredStore
 
-_T = TypeVar("_T")
+_Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+_Named = list[tuple[str, str | None]]
+"""What may be meant, each with a text for the person."""
 _MOST = 30
 _LONGEST_TITLE = 60
 
 
-def complete_sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the ids that begin so, the newest first."""
+def _completing(list_named: Callable[[str], _Named]) -> _Complete:
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        try:
+            found = list_named(incomplete)
+        except (TurnlogError, click.ClickException, OSError):
+            return []
+        return [
+            CompletionItem(name, help=None if text is None else shorten(text, _LONGEST_TITLE))
+            for name, text in found
+            if name.startswith(incomplete)
+        ]
+
+    return complete
+
+
+def _open_store() -> AbstractContextManager[CaredStore]:
+    # Imported here: commands have these functions, and hardly ever are they called.
+    from turnlog.cli.stores import open_for
+    from turnlog.config import Settings
+
+    return open_for(Settings.from_env())
+
+
+def _open_accounts() -> AbstractContextManager[Accounts]:
+    from turnlog.cli.accounts import opened_accounts
+    from turnlog.config import Settings
+
+    return opened_accounts(Settings.from_env())
+
+
+@_completing
+def complete_sessions(incomplete: str) -> _Named:
+    """Return the ids of sessions, the newest first."""
     from turnlog.store.lists import SessionFilter
     from turnlog.store.model import LOCAL
 
-    wanted = SessionFilter(session=incomplete, archived=None)
-    page = _ask(lambda store: store.list_sessions(LOCAL, wanted, limit=_MOST))
-    return [
-        CompletionItem(name, help=shorten(stored.marks.name or stored.row.title or "", _LONGEST_TITLE))
-        for stored in (() if page is None else page.sessions)
-        if (name := stored.row.session_id) is not None and name.startswith(incomplete)
-    ]
+    with _open_store() as store:
+        page = store.list_sessions(LOCAL, SessionFilter(session=incomplete, archived=None), limit=_MOST)
+    named = [(each.row.session_id, each.marks.name or each.row.title or "") for each in page.sessions]
+    return [(name, title) for name, title in named if name is not None]
 
 
 def complete_sessions_or_files(
@@ -45,90 +76,54 @@ def complete_sessions_or_files(
     return complete_sessions(ctx, param, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def complete_tags(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the tags that begin so."""
+@_completing
+def complete_tags(_: str) -> _Named:
+    """Return all tags."""
     from turnlog.store.lists import SessionFilter
     from turnlog.store.model import LOCAL
 
-    tags = _ask(lambda store: store.list_facets(LOCAL, SessionFilter(archived=None)).tags)
-    return [CompletionItem(tag) for tag, _ in sorted(tags or ()) if tag.startswith(incomplete)]
+    with _open_store() as store:
+        return [(tag, None) for tag, _ in sorted(store.list_facets(LOCAL, SessionFilter(archived=None)).tags)]
 
 
-def complete_users(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the users whose names begin so."""
-    users = _ask_accounts(lambda accounts: accounts.list_users()) or ()
-    return [
-        CompletionItem(user.name, help=shorten(user.full_name or user.role.value, _LONGEST_TITLE))
-        for user in users
-        if user.name.startswith(incomplete)
-    ]
+@_completing
+def complete_users(_: str) -> _Named:
+    """Return the users."""
+    with _open_accounts() as accounts:
+        return [(user.name, user.full_name or user.role.value) for user in accounts.list_users()]
 
 
-def complete_tokens(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the tokens whose ids begin so, without those that were revoked."""
-    tokens = _ask_accounts(lambda accounts: accounts.list_tokens()) or ()
-    return [
-        CompletionItem(token.id, help=shorten(f"{token.user} {token.kind} {token.label}", _LONGEST_TITLE))
-        for token in tokens
-        if token.id.startswith(incomplete) and token.revoked_ns is None
-    ]
+@_completing
+def complete_tokens(_: str) -> _Named:
+    """Return the ids of tokens, without those that were revoked."""
+    with _open_accounts() as accounts:
+        tokens = [token for token in accounts.list_tokens() if token.revoked_ns is None]
+    return [(token.id, f"{token.user} {token.kind} {token.label}") for token in tokens]
 
 
-def complete_links(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the links whose ids begin so, without those that were revoked."""
-    links = _ask_accounts(lambda accounts: accounts.list_links()) or ()
-    return [
-        CompletionItem(link.id, help=shorten(link.title, _LONGEST_TITLE))
-        for link in links
-        if link.id.startswith(incomplete) and link.revoked_ns is None
-    ]
+@_completing
+def complete_links(_: str) -> _Named:
+    """Return the ids of links, without those that were revoked."""
+    with _open_accounts() as accounts:
+        return [(link.id, link.title) for link in accounts.list_links() if link.revoked_ns is None]
 
 
-def complete_machines(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the machines whose names begin so."""
+@_completing
+def complete_machines(_: str) -> _Named:
+    """Return the names of machines."""
     from turnlog.store.model import LOCAL
 
-    machines = _ask(lambda store: store.list_machines(LOCAL)) or ()
-    return [
-        CompletionItem(machine.origin, help=shorten(f"{machine.user}@{machine.host}", _LONGEST_TITLE))
-        for machine in machines
-        if machine.origin.startswith(incomplete)
-    ]
+    with _open_store() as store:
+        return [(each.origin, f"{each.user}@{each.host}") for each in store.list_machines(LOCAL)]
 
 
-def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the patterns of rules that begin so."""
+@_completing
+def complete_rules(_: str) -> _Named:
+    """Return the patterns of rules."""
     from turnlog.store.model import LOCAL
 
-    rules = _ask(lambda store: store.list_rules(LOCAL)) or ()
-    return [
-        CompletionItem(rule.pattern, help=rule.visibility.value)
-        for rule in rules
-        if rule.pattern.startswith(incomplete)
-    ]
-
-
-def _ask_accounts(question: Callable[[Accounts], _T]) -> _T | None:
-    from turnlog.cli.accounts import opened_accounts
-    from turnlog.config import Settings
-
-    try:
-        with opened_accounts(Settings.from_env()) as accounts:
-            return question(accounts)
-    except (TurnlogError, click.ClickException, OSError):
-        return None
-
-
-def _ask(question: Callable[[CaredStore], _T]) -> _T | None:
-    # Imported here: commands have these functions, and hardly ever are they called.
-    from turnlog.cli.stores import open_for
-    from turnlog.config import Settings
-
-    try:
-        with open_for(Settings.from_env()) as store:
-            return question(store)
-    except (TurnlogError, click.ClickException, OSError):
-        return None
+    with _open_store() as store:
+        return [(rule.pattern, rule.visibility.value) for rule in store.list_rules(LOCAL)]
 
 
 @click.command(

@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.service import find_service
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings, find_home
@@ -177,14 +177,12 @@ def _check_retention(settings: Settings) -> Iterator[Finding]:
         yield Finding(State.OK, "clean-up", f"sessions are deleted after {found.days:g} days ({source})")
     place = settings.place
     try:
-        store = open_store(place, read_only=True)
+        opened = open_store(place, read_only=True)
     except StoreError:
         return  # told before
-    try:
+    with closing(opened) as store:
         known = store.list_known(LOCAL, peek_origin(settings.home))
         report = build_retention_report(there, known, datetime.now(UTC), managed, Exclusion(settings.exclude))
-    finally:
-        store.close()
     if report.warning is not None:
         yield Finding(State.WARN, "clean-up", report.warning)
 
@@ -213,15 +211,12 @@ def _check_service() -> Finding:
 
 
 def _check_backups(settings: Settings) -> Iterator[Finding]:
-    place = settings.place
     try:
-        store = open_store(place, read_only=True)
+        opened = open_store(settings.place, read_only=True)
     except StoreError:
         return
-    try:
+    with closing(opened) as store:
         backups = store.list_backups()
-    finally:
-        store.close()
     there = [backup for backup in backups if backup.size is not None]
     if there:
         at = datetime.fromtimestamp(there[-1].at_ns / 1e9, UTC)
@@ -238,26 +233,19 @@ Examples:
   turnlog doctor --json
 """,
 )
-@json_option
-@color_option
-def doctor_command(as_json: bool, color: bool | None) -> None:
+@output_options()
+def doctor_command(output: Output) -> None:
     """Check this machine for problems with turnlog.
 
     Nothing is changed. A line says `ok`, `warn` or `fail`; exit status 1 means that something failed.
     `turnlog verify` checks whether the archive still has the bytes that it was given.
     """
     findings = check_up()
-    output = Output(Settings(), color, pager=False)
-    if as_json:
-        output.print_json(findings)
-    else:
-        output.print(map(_describe_finding, findings))
+    output.settings = Settings()  # those of the file may be what is wrong
+    told = (f"{each.state.value:<4}  {clean_line(f'{each.subject}: {each.message}')}" for each in findings)
+    output.show(findings, told)
     if any(finding.state is State.FAIL for finding in findings):
         raise click.exceptions.Exit(FOUND_PROBLEMS)
-
-
-def _describe_finding(finding: Finding) -> str:
-    return f"{finding.state.value:<4}  {clean_line(f'{finding.subject}: {finding.message}')}"
 
 
 class NotifyDocument(Struct, frozen=True, gc=False, kw_only=True):
@@ -288,14 +276,12 @@ def notify_command() -> None:
 
 
 @notify_command.command("test")
-@json_option
-@color_option
-def _test_notifications(as_json: bool, color: bool | None) -> None:
+@output_options()
+def _test_notifications(output: Output) -> None:
     """Send one to every target in config.toml, and show the outcome."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     sent = tuple(send_test(list_targets(settings.notifications)))
-    if as_json:
+    if output.as_json:
         output.print_json(NotifyDocument(sent=sent))
     elif not sent:
         path = settings.home / "config.toml"

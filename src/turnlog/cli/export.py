@@ -12,21 +12,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import STDIN, STDIN_NAME, warn
-from turnlog.cli.output import Output, color_option, json_option, track
+from turnlog.cli.files import STDIN, STDIN_NAME
+from turnlog.cli.output import Output, output_options, track
 from turnlog.cli.session_input import Shown, is_file_name, open_shown
-from turnlog.cli.terminal import MisuseError, clean_line
+from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
 from turnlog.export.conversation import Selection
 from turnlog.export.files import Exported, Outcome, export_raw, name_files, refuse_existing, write_file
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
 from turnlog.ingest.archived import find_transcript
+from turnlog.shapes import fill
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
@@ -96,8 +97,7 @@ Examples:
 @click.option("--word", "words", multiple=True, help="Redact this word, too; may be repeated.")
 @click.option("--snake", is_flag=True, help="With --format json: field names as in the API.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-@json_option
-@color_option
+@output_options()
 def export_command(
     sessions: tuple[str, ...],
     raw: bool,
@@ -105,39 +105,27 @@ def export_command(
     where: Path | None,
     session: str | None,
     turns: str | None,
-    branch: int | None,
-    thinking: bool,
-    tool_output: bool,
-    agents: bool,
     redact: bool,
     words: tuple[str, ...],
     snake: bool,
     force: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
+    **parts: Any,
 ) -> None:
     """Export sessions as files: to read, to share, or as they were.
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
     Sessions that share an id get a file each. A file is written whole, or not at all.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if raw == (form is not None):
         raise MisuseError("choose a format: --format html|md|json|jsonl|csv, or --raw for the original files")
     meant = _find_meant(settings, sessions)
     if form is None:
-        _give_back(settings, meant, where, output, as_json)
+        _give_back(settings, meant, where, output)
         return
     first, last = _read_range(turns)
-    selection = Selection(
-        first_turn=first,
-        last_turn=last,
-        branch=branch,
-        thinking=thinking,
-        tool_output=tool_output,
-        agents=agents,
-    )
+    selection = Selection(first_turn=first, last_turn=last, **parts)
     rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
     writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force, session=session)
     if where is not None and path_text(where) == _STDOUT:
@@ -147,10 +135,7 @@ def export_command(
     with writer.begin(named) as written:
         found = {each.path: each for each in track(written, "exporting", len(named))}
     done = [found[path_text(path)] for _, path in named]
-    if as_json:
-        output.print_json(done)
-    else:
-        output.print([line for each in done for line in _describe_written(each)])
+    output.show(done, [line for each in done for line in _describe_written(each)])
 
 
 class _Writer:
@@ -295,9 +280,7 @@ def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
     return list(meant)
 
 
-def _give_back(
-    settings: Settings, sessions: Sequence[str], where: Path | None, output: Output, as_json: bool
-) -> None:
+def _give_back(settings: Settings, sessions: Sequence[str], where: Path | None, output: Output) -> None:
     if where is None:
         raise MisuseError("say where to put the files: --output DIR")
     from turnlog.cli.stores import find_session, open_for
@@ -314,18 +297,12 @@ def _give_back(
             done += export_raw(
                 store, LOCAL, known, where if used[name] == 1 else where / f"{name}-{used[name]}"
             )
-    if as_json:
-        output.print_json(list_files(done))
-    else:
-        output.print(describe(done))
+    output.show(list_files(done), describe(done))
 
 
 def list_files(done: list[Exported]) -> tuple[ExportedFile, ...]:
     """Return what was done, for programs."""
-    return tuple(
-        ExportedFile(path_text(each.path), each.generation, each.size, each.sha256, each.outcome)
-        for each in done
-    )
+    return tuple(fill(ExportedFile, each, path=path_text(each.path)) for each in done)
 
 
 def describe(done: list[Exported]) -> list[str]:

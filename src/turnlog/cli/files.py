@@ -11,11 +11,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
+from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import Obstacle, path_text
 
@@ -35,7 +34,7 @@ class FoundSession(Struct, frozen=True):
     """How many bytes each file has; 0 if that cannot be told."""
 
 
-class Found(Struct, frozen=True):
+class FoundFiles(Struct, frozen=True):
     """The files to read, in order, each once."""
 
     sessions: tuple[FoundSession, ...]
@@ -56,7 +55,7 @@ class Found(Struct, frozen=True):
         return path_text(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
 
 
-def find_files(paths: Iterable[Path]) -> Found:
+def find_files(paths: Iterable[Path]) -> FoundFiles:
     """Return the files that some names stand for, and warn of what stood in the way.
 
     What lies beside a file that is named, its sub-agents, comes with it.
@@ -77,7 +76,7 @@ def find_files(paths: Iterable[Path]) -> Found:
     return _gather(located)
 
 
-def find_own_files(config_dirs: Iterable[Path]) -> Found:
+def find_own_files(config_dirs: Iterable[Path]) -> FoundFiles:
     """Return all files of the sessions on this machine."""
     there = [path for path in config_dirs if path.is_dir()]
     found = _gather([locate_sessions(there)])
@@ -101,11 +100,6 @@ def read_stdin() -> Iterator[bytes]:
             yield chunk
 
 
-def warn(message: str) -> None:
-    """Say something on the way."""
-    click.echo(f"turnlog: {clean_line(message)}", err=True)
-
-
 def _require(path: Path) -> None:
     try:
         if path.is_dir():
@@ -118,7 +112,7 @@ def _require(path: Path) -> None:
         raise MisuseError(f"{path_text(path)}: {error}") from error
 
 
-def _gather(located: Iterable[Located]) -> Found:
+def _gather(located: Iterable[Located]) -> FoundFiles:
     seen: set[tuple[int, int]] = set()
     sessions: list[FoundSession] = []
     obstacles: list[Obstacle] = []
@@ -130,7 +124,7 @@ def _gather(located: Iterable[Located]) -> Found:
         for obstacle in found.obstacles:
             warn(f"{path_text(obstacle.path)}: {obstacle.reason or obstacle.kind}")
             obstacles.append(obstacle)
-    return Found(tuple(sessions), tuple(obstacles))
+    return FoundFiles(tuple(sessions), tuple(obstacles))
 
 
 def _measure_first(path: Path, seen: set[tuple[int, int]]) -> int | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
 from msgspec import Struct
 
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, clean_line
 from turnlog.config import Settings
 from turnlog.errors import HookError, TurnlogError
@@ -30,7 +31,7 @@ from turnlog.ingest.hook_install import (
     write_plan,
 )
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.server.presence import find_server
+from turnlog.server.processes import find_server
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
@@ -136,13 +137,11 @@ def _count_deliveries(settings: Settings) -> int | None:
     if not is_made(place):
         return None
     try:
-        store = open_store(place, read_only=True)
+        opened = open_store(place, read_only=True)
     except TurnlogError:
         return None
-    try:
+    with closing(opened) as store:
         return store.count_deliveries(LOCAL)
-    finally:
-        store.close()
 
 
 class HookChange(Struct, frozen=True, gc=False, kw_only=True):
@@ -200,59 +199,47 @@ def hooks_command() -> None:
     "--events", "named", metavar="NAME,...", help="Only these events.  [default: all that turnlog uses]"
 )
 @_dry_option
-@json_option
-@color_option
-def _install(
-    scope: str, project: Path, named: str | None, dry_run: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def _install(scope: str, project: Path, named: str | None, dry_run: bool, output: Output) -> None:
     """Add turnlog's hooks to Claude Code's settings, if they are not there yet.
 
     Every other byte of the file stays as it is. A copy of the original file is kept.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     events = choose_events(_read_names(named), find_claude_version(os.environ))
     entries = build_entries(settings.home, events)
     paths = find_settings(HookScope(scope), settings.config_dirs, project)
     plans = [plan_install(path, entries) for path in paths]
     if not dry_run:
         install_script(settings.home)
-    _carry_out(output, settings, plans, "installed", dry_run=dry_run, as_json=as_json)
+    _carry_out(output, settings, plans, "installed", dry_run=dry_run)
 
 
 @hooks_command.command("uninstall")
 @_scope_option
 @_project_option
 @_dry_option
-@json_option
-@color_option
-def _uninstall(scope: str, project: Path, dry_run: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _uninstall(scope: str, project: Path, dry_run: bool, output: Output) -> None:
     """Remove turnlog's hooks from Claude Code's settings, and nothing else.
 
     What was delivered stays in the archive.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     plans = [plan_uninstall(path) for path in find_settings(HookScope(scope), settings.config_dirs, project)]
-    _carry_out(output, settings, plans, "removed", dry_run=dry_run, as_json=as_json)
+    _carry_out(output, settings, plans, "removed", dry_run=dry_run)
 
 
 @hooks_command.command("status")
 @_project_option
-@json_option
-@color_option
-def _status(project: Path, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _status(project: Path, output: Output) -> None:
     """Show where hooks are installed, and whether events arrive.
 
     Exit status 1 means that they are not installed anywhere, or that something is wrong with them.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    found = look_at_hooks(settings, project)
-    if as_json:
-        output.print_json(found)
-    else:
-        output.print(describe_status(found))
+    found = look_at_hooks(output.settings, project)
+    output.show(found, describe_status(found))
     if not found.fine:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
@@ -265,9 +252,7 @@ def _read_names(named: str | None) -> list[str]:
     return names
 
 
-def _carry_out(
-    output: Output, settings: Settings, plans: Sequence[Plan], done: str, *, dry_run: bool, as_json: bool
-) -> None:
+def _carry_out(output: Output, settings: Settings, plans: Sequence[Plan], done: str, *, dry_run: bool) -> None:
     changes = []
     for plan in plans:
         backup = write_plan(plan, settings.home) if plan.changes and not dry_run else None
@@ -279,7 +264,7 @@ def _carry_out(
                 diff="".join(_compare(plan)) if dry_run else None,
             )
         )
-    if as_json:
+    if output.as_json:
         output.print_json(changes)
     elif dry_run:
         output.print(line for plan in plans for line in _show(plan))

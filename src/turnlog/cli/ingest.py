@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import select
-import signal
 import socket
 import stat
 import sys
@@ -23,13 +22,21 @@ from typing import BinaryIO
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
-from turnlog.cli.terminal import FOUND_PROBLEMS, INTERRUPTED, MisuseError, clean_line, explain
+from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.terminal import (
+    FOUND_PROBLEMS,
+    INTERRUPTED,
+    MisuseError,
+    clean_line,
+    explain,
+    handling_signals,
+    warn,
+)
 from turnlog.config import Settings
 from turnlog.errors import TurnlogError
 from turnlog.export.plain import plural
 from turnlog.ingest.capture import Captured, StreamCapture, archive_paths
+from turnlog.shapes import fill
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text, project_folder_name
 
@@ -50,13 +57,8 @@ class Interrupts:
     @contextmanager
     def caught(self) -> Iterator[Interrupts]:
         """Count for as long as this lasts."""
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = [(number, signal.signal(number, self._note)) for number in numbers]
-        try:
+        with handling_signals(self._note):
             yield self
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
@@ -213,18 +215,15 @@ Examples:
 @click.option("--tee", is_flag=True, help="Copy each line to standard output, once it is kept.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing about what was kept.")
 @click.option("--remote", is_flag=True, help="Let other machines connect to a tcp address.")
-@json_option
-@color_option
-def ingest_command(
-    source: str, tee: bool, quiet: bool, remote: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Output) -> None:
     """Keep a stream of Claude Code (`--output-format stream-json`) as a session, as it arrives.
 
     Every line is kept as it is, including control traffic, and is on the disk before it is passed on;
     `turnlog serve` shows it as it arrives. If Claude Code also keeps the session in a file, both become one
     session. A socket takes streams until Ctrl-C.
     """
-    if tee and as_json:
+    if tee and output.as_json:
         raise MisuseError("--tee and --json both write to standard output")
     settings = Settings.from_env()
     taking = _Taking(settings, sys.stdout.buffer if tee else None)
@@ -244,8 +243,8 @@ def ingest_command(
         finally:
             taking.finish()
     document = IngestDocument(sessions=tuple(map(_describe_capture, taking.captured)), archived=taking.archived)
-    if as_json:
-        Output(settings, color, pager=False).print_json(document)
+    if output.as_json:
+        output.print_json(document)
     elif not quiet:
         for line in _tell_end(document):
             click.echo(line, err=True)
@@ -324,13 +323,7 @@ class _Taking:
 
 
 def _describe_capture(captured: Captured) -> CapturedDocument:
-    return CapturedDocument(
-        session_id=captured.session_id,
-        path=None if captured.path is None else path_text(captured.path),
-        lines=captured.lines,
-        known=captured.known,
-        broken=captured.broken,
-    )
+    return fill(CapturedDocument, captured, path=None if captured.path is None else path_text(captured.path))
 
 
 def _tell_end(document: IngestDocument) -> Iterator[str]:

@@ -1,10 +1,13 @@
-"""`turnlog verify` and `turnlog upgrade`: whether the archive is what it was given, and in today's form.
+"""The archive as a whole: `turnlog verify` and `upgrade`, `backup` and `restore`, `forget` and `prune`.
 
-An archive of an earlier version is upgraded by any command that writes, too (`bring_up`).
+An archive of an earlier version is upgraded by any command that writes, too (`bring_up`). What forgets sessions
+says what will go, asks, and says what still holds it.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,18 +16,35 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.accounts import note_forgotten
+from turnlog.cli.export import describe, list_files
+from turnlog.cli.files import require_file
+from turnlog.cli.output import Output, output_options, waiting
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.terminal import FOUND_PROBLEMS, NothingFoundError, clean_line
+from turnlog.cli.terminal import (
+    FOUND_PROBLEMS,
+    MisuseError,
+    NothingFoundError,
+    clean_line,
+    shorten,
+    warn,
+    yes_option,
+)
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
+from turnlog.export.files import restore_session
 from turnlog.export.plain import plural
+from turnlog.ingest.captured_files import list_own_files, remove_captures
+from turnlog.ingest.exclusions import find_tombstones, list_holding
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
-from turnlog.ingest.verification import Disagreement, Subject, check_archive
+from turnlog.ingest.verification import Subject, check_archive
+from turnlog.shapes import fill
+from turnlog.store.accounts.copies import back_up_accounts, check_backup, find_copy, restore_store
+from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.accounts.opening import check_accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import CaredStore, KnownSession, Maintenance, find_known
+from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.store.places import StorePlace, is_made
@@ -63,9 +83,8 @@ Examples:
 )
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
 @click.option("--repair", is_flag=True, help="Repair what can be repaired, and check again.")
-@json_option
-@color_option
-def verify_command(sessions: tuple[str, ...], repair: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> None:
     """Derive everything again from the archived bytes, and list what disagrees.
 
     The bytes of each file are checked against their digests, lines against the bytes, and rows against the
@@ -74,16 +93,12 @@ def verify_command(sessions: tuple[str, ...], repair: bool, as_json: bool, color
     something disagrees. Without an ID, the accounts are checked, too; they cannot be repaired, only restored
     from a backup.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with open_for(settings, writing=repair, existing=True) as store:
         document = _verify(store, sessions, repair)
     if not sessions:
         document = replace(document, accounts=tuple(map(path_text, check_accounts(settings.place))))
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(_describe_verified(document))
+    output.show(document, _describe_verified(document))
     if document.left or document.accounts:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
@@ -96,20 +111,12 @@ def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyD
         for step in check_archive(store, LOCAL, chosen, repair=repair):
             sessions = step.total
             tell(step.done, step.total)
-            found += (_disagreement_document(each, mended=True) for each in step.checked.mended)
-            found += (_disagreement_document(each, mended=False) for each in step.checked.left)
+            for mended, checked in ((True, step.checked.mended), (False, step.checked.left)):
+                for each in checked:
+                    texts = {"where": path_text(each.where), "message": path_text(each.message)}
+                    found.append(fill(DisagreementDocument, each, **texts, mended=mended))
     left = sum(not each.mended for each in found)
     return VerifyDocument(sessions=sessions, disagreements=tuple(found), left=left)
-
-
-def _disagreement_document(found: Disagreement, *, mended: bool) -> DisagreementDocument:
-    return DisagreementDocument(
-        session=found.session,
-        subject=found.subject,
-        where=path_text(found.where),
-        message=path_text(found.message),
-        mended=mended,
-    )
 
 
 def _describe_verified(document: VerifyDocument) -> Iterator[str]:
@@ -156,19 +163,15 @@ Examples:
     "--workers", type=click.IntRange(1, 64), help="How many processes derive sessions.  [default: by size]"
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; do nothing.")
-@json_option
-@color_option
-def upgrade_command(
-    keep: bool, force: bool, workers: int | None, dry_run: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool, output: Output) -> None:
     """Upgrade an archive of an earlier version, from what it has itself.
 
     What only the archive knows is copied, all else is derived again, and the result is verified before it takes
     the archive's place. Until then the archive stays as it is. An upgrade that was interrupted goes on where it
     was. It needs about as much space on the disk as the archive has now.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if not is_made(settings.place):
         raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
     if not is_former(settings.place):
@@ -180,22 +183,13 @@ def upgrade_command(
         lines = [f"{plural(sessions, 'session')} would be upgraded ({size / 1e6:,.0f} MB)."]
     else:
         report = bring_up(settings, keep=keep, force=force, workers=workers, is_asked=True)
-        document = UpgradeDocument(
-            upgraded=True,
-            sessions=report.sessions,
-            bytes=report.bytes,
-            kept=report.kept,
-            damaged=report.damaged,
-        )
+        document = fill(UpgradeDocument, report, upgraded=True)
         lines = [f"{plural(report.sessions, 'session')} upgraded, and verified."]
         if report.damaged:
             lines.append(f"{plural(report.damaged, 'problem')} found; `turnlog verify` lists them.")
         if report.kept is not None:
             lines.append(f"The former archive is kept as {path_text(report.kept)}.")
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(lines)
+    output.show(document, lines)
 
 
 def is_former(place: StorePlace) -> bool:
@@ -241,3 +235,402 @@ def bring_up(
             workers=workers,
             on_phase=on_phase,
         )
+
+
+class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog backup --json` prints."""
+
+    path: str
+    bytes: int
+    accounts: str | None = None
+    """Where the accounts are, if they are in a file of their own."""
+
+
+@click.command(
+    "backup",
+    epilog="""\b
+Examples:
+  turnlog backup /mnt/disk/turnlog.db
+""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@output_options()
+def backup_command(file: Path, force: bool, output: Output) -> None:
+    """Copy the archive into one file, even while it is in use.
+
+    A team's accounts are copied, too, to FILE.accounts next to it; for an archive on PostgreSQL, they are in
+    the same file. The copy is checked before it gets its name. `turnlog restore --from` replaces the archive
+    with it.
+    """
+    settings = output.settings
+    copy = find_copy(file)
+    for path in (file, copy):
+        if path.exists() and not force:
+            raise MisuseError(f"{path_text(path)} already exists; --force overwrites it")
+    with (
+        open_for(settings, writing=True, existing=True) as store,
+        waiting("Copying") as progress,
+    ):
+        if isinstance(settings.place, Path):
+            back_up_accounts(settings.place, file, force=force)
+        backup = store.back_up(file, force=force, on_progress=progress)
+    document = BackupDocument(
+        path=path_text(backup.path),
+        bytes=backup.size or 0,
+        accounts=path_text(find_copy(Path(backup.path))) if copy.exists() else None,
+    )
+    if output.as_json:
+        output.print_json(document)
+    else:
+        told = [f"{document.path}: {document.bytes:,} bytes"]
+        told += [] if document.accounts is None else [f"{document.accounts}: the accounts"]
+        output.print(map(clean_line, told))
+
+
+class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog restore --from FILE --json` prints."""
+
+    store: str
+    kept: str | None
+    """Where the archive is that was there before."""
+    forgotten: int
+    """Sessions of the backup that were forgotten since."""
+    accounts: CarriedAccounts | None = None
+    """What became of the accounts; null if the backup had none, and they are as they were."""
+    done: bool
+    """False for a dry run."""
+
+
+@click.command(
+    "restore",
+    epilog="""\b
+Examples:
+  turnlog restore 5d1c --dry-run
+  turnlog restore --from /mnt/disk/turnlog.db
+""",
+)
+@click.argument("session", metavar="[ID]", required=False)
+@click.option(
+    "--from",
+    "backup",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Replace the archive with a backup.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
+@yes_option
+@output_options()
+def restore_command(session: str | None, backup: Path | None, dry_run: bool, yes: bool, output: Output) -> None:
+    """Put a deleted session back where it was.
+
+    Then `claude --resume` finds it. ID may be the beginning of a session's id. An existing file with
+    different bytes is never overwritten.
+
+    With --from, the archive itself is replaced with a backup, after you confirm it. The previous archive is
+    kept next to it. Sessions that have been forgotten since do not come back. Accounts are restored, too
+    (FILE.accounts), but users that have been disabled since, and tokens and links that have ended since, stay
+    so; everybody has to log in again.
+    """
+    if (session is None) == (backup is None):
+        raise MisuseError("name one session, or a backup with --from")
+    settings = output.settings
+    if backup is not None:
+        _replace_archive(settings, output, backup, dry_run, yes)
+        return
+    assert session is not None
+    with open_for(settings) as store:
+        _, known = find_session(store, session)
+        done = restore_session(store, LOCAL, known, dry_run=dry_run)
+    output.show(list_files(done), describe(done))
+
+
+def _replace_archive(settings: Settings, output: Output, backup: Path, dry_run: bool, yes: bool) -> None:
+    require_file(backup)
+    place = settings.place
+    check_backup(place, backup)
+    store = path_text(str(place))
+    document = RestoreDocument(store=store, kept=None, forgotten=0, done=False)
+    if not dry_run:
+        output.confirm(
+            clean_line(f"Replace {store} with {path_text(backup)}?"),
+            yes=yes or not is_made(place),
+        )
+        with waiting("Restoring"):
+            restored = restore_store(place, backup)
+        kept = None if restored.kept is None else path_text(restored.kept)
+        document = fill(RestoreDocument, restored, store=store, kept=kept, done=True)
+    output.show(document, map(clean_line, _describe_restored(document)))
+
+
+def _describe_restored(document: RestoreDocument) -> list[str]:
+    if not document.done:
+        return [f"{document.store} would be replaced; the backup is intact"]
+    told = [f"restored: {document.store}"]
+    if document.kept is not None:
+        told.append(f"the previous archive is kept: {document.kept}")
+    if document.forgotten:
+        told.append(
+            f"{document.forgotten:,} sessions of the backup have been forgotten since, and stay forgotten"
+        )
+    if document.accounts is not None:
+        told.append(
+            f"accounts restored, too: {plural(document.accounts.users, 'user')}; everybody has to log in again"
+        )
+        if document.accounts.newer:
+            told.append(
+                f"users, tokens and links changed since, and left as they are: {document.accounts.newer:,}"
+            )
+    return told
+
+
+Chosen = tuple[StoredSession, KnownSession]
+_TITLE = 50
+
+
+class ForgottenSession(Struct, frozen=True, gc=False, kw_only=True):
+    """A session that goes."""
+
+    key: str
+    session_id: str | None
+    title: str | None
+    project: str | None
+    files: int
+    bytes: int
+    """Of the newest generations."""
+    outside: tuple[str, ...]
+    """Files of it that are still there outside, which are not touched."""
+
+
+class ForgetDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog forget --json` and `turnlog prune --json` print."""
+
+    sessions: tuple[ForgottenSession, ...]
+    done: bool
+    """False for a dry run."""
+    scrubbed: bool
+    """Whether the store's files hold nothing of it any more."""
+    links: int
+    """Links to these sessions that were good, and ended."""
+    backups: tuple[str, ...]
+    """Copies of the store that still hold some of it."""
+    unknown_backups: tuple[str, ...]
+    """Copies that may hold some of it: they are not where they were made, or cannot be read."""
+
+
+def forget(
+    store: CaredStore,
+    output: Output,
+    chosen: Sequence[Chosen],
+    settings: Settings,
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Forget sessions for good, once that was agreed to, with their links and what turnlog captured of them."""
+    captured = settings.captured_dir
+    chosen = list({known.key: (stored, known) for stored, known in chosen}.values())
+    sessions = tuple(_describe_session(*each, captured) for each in chosen)
+    if not output.as_json:
+        output.print(_list_sessions(sessions))
+    scrubbed, links = False, 0
+    if not dry_run:
+        output.confirm("Forget this for good?", yes=yes)
+        with waiting("Forgetting"):
+            links = note_forgotten(settings, [stored for stored, _ in chosen])
+            scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
+            remove_captures((known for _, known in chosen), captured)
+    backups = list_holding(store, [session.key for session in sessions])
+    document = ForgetDocument(
+        sessions=sessions,
+        done=not dry_run,
+        scrubbed=scrubbed,
+        links=links,
+        backups=tuple(map(path_text, backups.holding)),
+        unknown_backups=tuple(map(path_text, backups.unknown)),
+    )
+    output.show(document, _describe_outcome(document))
+    if document.done and not scrubbed:
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def still_scrub(store: CaredStore) -> None:
+    """Remove what an earlier run could not; end the program with status 1 if that fails again."""
+    with waiting("Forgetting"):
+        done = store.maintain(Maintenance.PURGE)
+    if not done:
+        warn("another process is using the store; try again when it has ended")
+        raise click.exceptions.Exit(FOUND_PROBLEMS)
+
+
+def _describe_session(stored: StoredSession, known: KnownSession, captured: Path) -> ForgottenSession:
+    own = list_own_files(known, captured)
+    return ForgottenSession(
+        key=known.key,
+        session_id=stored.row.session_id,
+        title=stored.row.title,
+        project=stored.row.project,
+        files=len(known.sources),
+        bytes=sum(source.length for source in known.sources),
+        outside=tuple(
+            path_text(source.path) for source in known.sources if source.present and source.path not in own
+        ),
+    )
+
+
+def _list_sessions(sessions: Sequence[ForgottenSession]) -> Iterator[str]:
+    for each in sessions:
+        name = clean_line(each.session_id or each.key)
+        title = shorten(each.title or "without a title", _TITLE)
+        yield f"{name}  {plural(each.files, 'file'):>9} {each.bytes:>14,} bytes  {title}"
+    files, size = sum(each.files for each in sessions), sum(each.bytes for each in sessions)
+    yield f"{plural(len(sessions), 'session')}, {plural(files, 'file')}, {plural(size, 'byte')}"
+    if outside := sum(len(each.outside) for each in sessions):
+        yield f"{outside:,} of these files still exist outside; they are left alone, and not archived again"
+
+
+def _describe_outcome(document: ForgetDocument) -> Iterator[str]:
+    if document.done:
+        yield "forgotten" if document.scrubbed else "forgotten, but not yet removed from the store's files:"
+        if not document.scrubbed:
+            yield "another process is using them; run `turnlog forget --scrub` when it has ended"
+    if document.links:
+        yield f"{plural(document.links, 'link')} to it revoked"
+    verb = "still holds" if document.done else "holds"
+    for path in document.backups:
+        yield clean_line(f"a backup {verb} some of it: {path}")
+    for path in document.unknown_backups:
+        yield clean_line(f"a backup that cannot be read now may hold some of it: {path}")
+
+
+@click.command(
+    "forget",
+    epilog="""\b
+Examples:
+  turnlog forget 5d1c --dry-run  what would be removed
+  turnlog forget 5d1c 77e0
+  turnlog forget --undo 5d1c     allow later syncs to archive it again
+""",
+)
+@click.argument("sessions", metavar="[ID]...", nargs=-1)
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
+@yes_option
+@click.option("--undo", is_flag=True, help="Allow later syncs to archive forgotten sessions again.")
+@click.option(
+    "--scrub", is_flag=True, help="Only remove what an earlier run had to leave in files that were in use."
+)
+@output_options()
+def forget_command(
+    sessions: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    undo: bool,
+    scrub: bool,
+    output: Output,
+) -> None:
+    """Forget sessions: remove them from the archive, for good.
+
+    ID may be the beginning of a session's id. Bytes, lines, rows and hook events are removed from the store's
+    files, and the session is not archived again. What turnlog captured of it is removed, too. Other files
+    outside the archive are not touched; backups that still hold the session are named.
+    """
+    if scrub == bool(sessions):
+        raise MisuseError("name the sessions to forget, or --scrub alone")
+    settings = output.settings
+    with open_for(settings, writing=True, existing=True) as store:
+        if scrub:
+            still_scrub(store)
+        elif undo:
+            _lift_tombstones(store, output, sessions)
+        else:
+            chosen = [find_session(store, prefix) for prefix in sessions]
+            forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
+
+
+def _lift_tombstones(store: CaredStore, output: Output, prefixes: tuple[str, ...]) -> None:
+    keys: dict[str, str] = {}
+    for prefix in prefixes:
+        found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}
+        if not found:
+            raise NothingFoundError(f"no forgotten session begins with {prefix}")
+        if len(found) > 1:
+            raise MisuseError(f"{len(found)} forgotten sessions begin with {prefix}")
+        keys |= found
+    store.delete_tombstones(LOCAL, list(keys))
+    told = (clean_line(f"{name}: the next sync can archive it again") for name in keys.values())
+    output.show({"lifted": list(keys.values())}, told)
+
+
+_PAGE = 500
+_DAY = 86_400
+
+
+@click.command(
+    "prune",
+    epilog="""\b
+Examples:
+  turnlog prune --older-than 365 --dry-run
+  turnlog prune --project ~/secret
+  turnlog prune --only-here --older-than 90
+""",
+)
+@click.option(
+    "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Not written to for this long."
+)
+@click.option(
+    "--project", type=click.Path(path_type=Path), metavar="PATH", help="Run in this directory, or below it."
+)
+@click.option("--only-here", is_flag=True, help="Whose files no longer exist outside the archive.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
+@yes_option
+@output_options()
+def prune_command(
+    days: float | None,
+    project: Path | None,
+    only_here: bool,
+    dry_run: bool,
+    yes: bool,
+    output: Output,
+) -> None:
+    """Forget all sessions that match, as `turnlog forget` does.
+
+    A session is forgotten if it meets all conditions. A session without a time is never too old.
+    """
+    if days is None and project is None and not only_here:
+        raise MisuseError("say which sessions: --older-than, --project or --only-here")
+    settings = output.settings
+    before = None if days is None else round((time.time() - days * _DAY) * 1e6)
+    root = None if project is None else os.path.abspath(os.path.expanduser(project))
+    with open_for(settings, writing=True, existing=True) as store:
+        chosen = list(_choose_sessions(store, before, root, only_here))
+        if not chosen:
+            raise NothingFoundError("no archived session matches")
+        forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
+
+
+def _choose_sessions(
+    store: CaredStore, before: int | None, root: str | None, only_here: bool
+) -> Iterator[Chosen]:
+    for stored in _list_all(store):
+        last = stored.row.last_time
+        if before is not None and (last is None or last >= before):
+            continue
+        if root is not None and not _is_in(stored.row.project, root):
+            continue
+        known = find_known(store, LOCAL, stored.key)
+        if known is not None and not (only_here and any(source.present for source in known.sources)):
+            yield stored, known
+
+
+def _is_in(project: str | None, root: str) -> bool:
+    return project is not None and (project == root or project.startswith(root.rstrip(os.sep) + os.sep))
+
+
+def _list_all(store: CaredStore) -> Iterator[StoredSession]:
+    asked, cursor = SessionFilter(archived=None), None
+    while True:
+        page = store.list_sessions(LOCAL, asked, limit=_PAGE, cursor=cursor)
+        yield from page.sessions
+        cursor = page.next
+        if cursor is None:
+            return

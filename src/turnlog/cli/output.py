@@ -14,7 +14,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from datetime import UTC, datetime
+from functools import cached_property, wraps
 from itertools import chain
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 import msgspec
 
-from turnlog.cli.terminal import escape_json, shorten
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, escape_json, shorten
 from turnlog.config import Settings
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ if TYPE_CHECKING:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
+_csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
+
 color_option = click.option(
     "--color/--no-color",
     default=None,
     help="Use colours or not.  [default: on a terminal, unless NO_COLOR is set; FORCE_COLOR for pipes, too]",
 )
 
-pager_option = click.option(
+_pager_option = click.option(
     "--pager/--no-pager",
     default=None,
     help="Show output longer than the screen in TURNLOG_PAGER, PAGER or less.  [default: on a terminal]",
@@ -62,15 +65,14 @@ class Row(NamedTuple):
 class Output:
     """Standard output, as this run is to use it."""
 
-    def __init__(self, settings: Settings, color: bool | None = None, pager: bool | None = None) -> None:
+    def __init__(
+        self, *, color: bool | None, pager: bool | None, as_json: bool = False, as_csv: bool = False
+    ) -> None:
+        self.as_json = as_json
+        self.as_csv = as_csv
         self.is_terminal = sys.stdout.isatty()
         self._asked_for_color = color
-        wanted = settings.color if color is None else color
-        self._color = self.is_terminal if wanted is None else wanted
-        self._pager = settings.pager or _USUAL_PAGER
-        self._pages = (
-            self.is_terminal and (settings.pager != "" if pager is None else pager) and self._can_page()
-        )
+        self._asked_for_pager = pager
         self._size = os.terminal_size((_UNBOUNDED, _UNBOUNDED))
         if self.is_terminal:
             from shutil import get_terminal_size
@@ -78,11 +80,19 @@ class Output:
             self._size = get_terminal_size()
         self.width = max(self._size.columns, _NARROWEST)
         """How many columns there are; in a pipe, as many as anybody wants."""
+        self.now = datetime.now(UTC) if self.is_terminal else None
+        """What ages are counted from; None in a pipe, where times are dates."""
 
-    @property
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this run; raises `ConfigError`."""
+        return Settings.from_env()
+
+    @cached_property
     def has_color(self) -> bool:
         """Whether colours are wanted."""
-        return self._color
+        wanted = self.settings.color if self._asked_for_color is None else self._asked_for_color
+        return self.is_terminal if wanted is None else wanted
 
     @cached_property
     def _console(self) -> Console:
@@ -91,9 +101,9 @@ class Output:
         return Console(
             file=io.StringIO(),
             width=self.width,
-            force_terminal=self._color,
-            color_system="standard" if self._color else None,
-            no_color=not self._color,
+            force_terminal=self.has_color,
+            color_system="standard" if self.has_color else None,
+            no_color=not self.has_color,
             markup=False,
             emoji=False,
             highlight=False,
@@ -106,10 +116,17 @@ class Output:
         All that comes from data must have been cleaned.
         """
         written = (self._render(part) for part in parts)
-        if self._pages:
+        if self._pages():
             self._page(written)
         else:
             self._write(written)
+
+    def show(self, document: Any, parts: Iterable[RenderableType | Row]) -> None:
+        """Print what came of a command: as JSON if that was asked for, else as text."""
+        if self.as_json:
+            self.print_json(document)
+        else:
+            self.print(parts)
 
     def print_json(self, value: Any) -> None:
         """Print one JSON document: on one line, unless for people."""
@@ -123,13 +140,37 @@ class Output:
         sys.stdout.buffer.writelines(parts)
         sys.stdout.flush()
 
+    def print_csv(self, text: str) -> None:
+        """Print rows of CSV, cleaned where a person would see them."""
+        self.print_bytes([(clean(text) if self.is_terminal else text).encode("utf-8", "replace")])
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask, unless that was answered before; end the program, with nothing done, if the answer is no."""
+        if yes:
+            return
+        if self.as_json:
+            raise MisuseError("--json cannot ask for confirmation: use --yes or --dry-run")
+        if sys.stdin is None or sys.stdin.closed:
+            raise MisuseError("there is no terminal to ask for confirmation on: use --yes or --dry-run")
+        try:
+            agreed = click.confirm(question, err=True)
+        except click.Abort:
+            click.echo(err=True)
+            agreed = False
+        if not agreed:
+            click.echo("turnlog: nothing was changed", err=True)
+            raise click.exceptions.Exit(FOUND_PROBLEMS)
+
     def _write(self, written: Iterable[str]) -> None:
         for text in written:
             sys.stdout.write(text)
         sys.stdout.flush()
 
-    def _can_page(self) -> bool:
-        """Tell whether there is a pager, and somebody who can turn its pages."""
+    def _pages(self) -> bool:
+        """Tell whether a pager is wanted and there, and somebody who can turn its pages."""
+        asked = self._asked_for_pager
+        if not (self.is_terminal and (self.settings.pager != "" if asked is None else asked)):
+            return False
         import shlex
         from shutil import which
 
@@ -137,6 +178,10 @@ class Output:
             return sys.stdin.isatty() and which(shlex.split(self._pager)[0]) is not None
         except (ValueError, IndexError):  # quotes that do not match, or nothing but blanks
             return False
+
+    @property
+    def _pager(self) -> str:
+        return self.settings.pager or _USUAL_PAGER
 
     def _page(self, written: Iterator[str]) -> None:
         """Show in a pager what does not fit on the screen."""
@@ -161,7 +206,7 @@ class Output:
             self._console.print(part)
         text = capture.get()
         # Tables fill their last column, which in a file is nothing but blanks.
-        return text if self._color else "".join(f"{line.rstrip()}\n" for line in text.split("\n")[:-1])
+        return text if self.has_color else "".join(f"{line.rstrip()}\n" for line in text.split("\n")[:-1])
 
     def _render_row(self, row: Row) -> Iterator[str]:
         from rich.text import Text
@@ -180,9 +225,39 @@ class Output:
     def _paint(self, segment: Segment) -> str:
         from rich.color import ColorSystem
 
-        if segment.style is None or not self._color:
+        if segment.style is None or not self.has_color:
             return segment.text
         return segment.style.render(segment.text, color_system=ColorSystem.STANDARD)
+
+
+def output_options(
+    *, csv: bool = False, pager: bool = False, pages: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what gives a command its `output`, with the options for it.
+
+    `pager` lets people say whether there is to be one; with `pages` alone, their settings do.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(
+            *args: Any,
+            as_json: bool,
+            color: bool | None,
+            as_csv: bool = False,
+            pager: bool | None = usual,
+            **given: Any,
+        ) -> None:
+            output = Output(color=color, pager=pager, as_json=as_json, as_csv=as_csv)
+            command(*args, output=output, **given)
+
+        asked = [json_option, _csv_option if csv else None, color_option, _pager_option if pager else None]
+        for option in filter(None, reversed(asked)):
+            run = option(run)
+        return run
+
+    usual = None if pages or pager else False
+    return decorate
 
 
 PATIENCE = 1.0

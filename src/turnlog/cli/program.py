@@ -69,18 +69,24 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
+        "push": "service",
         "notify": "doctor",
         "projects": "sessions",
         "mark": "sessions",
         "validate": "validation",
         "migrate": "validation",
-        "tokens": "users",
+        "mcp": "search",
+        "users": "people",
+        "tokens": "people",
+        "machines": "people",
         "rules": "sharing",
         "share": "sharing",
         "links": "sharing",
-        "restore": "backup",
-        "forget": "deletion",
-        "prune": "deletion",
+        "audit": "sharing",
+        "restore": "maintenance",
+        "forget": "maintenance",
+        "prune": "maintenance",
+        "backup": "maintenance",
         "verify": "maintenance",
         "upgrade": "maintenance",
     }

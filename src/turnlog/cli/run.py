@@ -24,11 +24,10 @@ import click
 from msgspec import Struct
 from rich.console import Console
 
-from turnlog.cli.files import warn
 from turnlog.cli.ingest import archive_captured
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
 from turnlog.cli.run_dialogue import Dialogue, Display
-from turnlog.cli.terminal import MisuseError, clean
+from turnlog.cli.terminal import MisuseError, clean, warn
 from turnlog.config import Settings
 from turnlog.ingest.capture import StreamCapture
 from turnlog.messages import decode
@@ -385,12 +384,9 @@ At the prompt:
 )
 @click.option("-p", "--prompt", metavar="PROMPT", help="Send this prompt, and end when it is done.")
 @click.option("--thinking", is_flag=True, help="Show thinking, too.")
-@json_option
-@color_option
+@output_options()
 @click.argument("program", metavar="[-- PROGRAM [ARGUMENT]...]", nargs=-1, type=click.UNPROCESSED)
-def run_command(
-    prompt: str | None, thinking: bool, as_json: bool, color: bool | None, program: tuple[str, ...]
-) -> None:
+def run_command(prompt: str | None, thinking: bool, output: Output, program: tuple[str, ...]) -> None:
     """Run Claude Code, show its turns as they happen, and archive them.
 
     turnlog exchanges stream messages with the program, and keeps every line of both sides. When a tool needs
@@ -405,8 +401,7 @@ def run_command(
     said = start.prompt
     if said is None and typing is None:
         said = sys.stdin.read() if sys.stdin is not None else ""
-    output = Output(settings, color, pager=False)
-    stream = sys.stderr if as_json else sys.stdout
+    stream = sys.stderr if output.as_json else sys.stdout
     console = Console(
         file=stream,
         markup=False,
@@ -419,7 +414,7 @@ def run_command(
     display = Display(console, thinking=thinking)
     dialogue = Dialogue(display, attended=typing is not None)
     capture = StreamCapture(settings.captured_dir, folder=project_folder_name(os.path.realpath(os.curdir)))
-    copy = (lambda line: output.print_bytes([line])) if as_json else None
+    copy = (lambda line: output.print_bytes([line])) if output.as_json else None
     loop = Loop(Program(start.command, GRACE), dialogue, display, capture, typing=typing, copy=copy)
     status = loop.run(said)
     if dialogue.failure is not None:

@@ -1,12 +1,12 @@
-"""`turnlog search`: anything that was said, given to tools or answered by them.
+"""`turnlog search` and `turnlog mcp`: asking the archive, as a person or as another program.
 
-People see hits under their sessions, each with the command that shows it in place; programs get a document.
+`search` finds anything that was said, given to tools or answered by them. People see hits under their sessions,
+each with the command that shows it in place; programs get a document.
 """
 
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from os.path import expanduser
@@ -14,20 +14,20 @@ from os.path import expanduser
 import click
 from msgspec import Struct
 
-from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option
-from turnlog.cli.session_lists import place_text, to_datetime
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.plain_text import cell_width, local_time, place_text
 from turnlog.cli.stores import open_for, shorten_id, shorten_ids
-from turnlog.cli.terminal import MISUSE, NothingFoundError, clean, clean_line, shorten
-from turnlog.cli.units import local_time
+from turnlog.cli.terminal import MISUSE, MisuseError, NothingFoundError, clean, clean_line, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import QueryError
+from turnlog.instants import find_moment
+from turnlog.shapes import fill
 from turnlog.store.interface import EVERY, Store
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.matcher import Snippet
-from turnlog.store.search.paging import Hit, SearchOrder, SearchPage
+from turnlog.store.search.paging import Hit, SearchOrder
 
 _LONGEST_TITLE = 100
 _NAMES = {
@@ -82,34 +82,20 @@ class SearchDocument(Struct, frozen=True, gc=False, kw_only=True):
     """With which `--after` goes on; null if there is no more."""
 
 
-def build_search(page: SearchPage) -> SearchDocument:
-    """Return a page as a document."""
-    return SearchDocument(hits=tuple(map(_build_item, page.hits)), next=page.next)
-
-
 def _build_item(hit: Hit) -> HitItem:
     place, snippet = hit.place, hit.snippet
-    return HitItem(
-        kind=hit.kind,
-        session=hit.session,
-        session_id=hit.session_id,
+    return fill(
+        HitItem,
+        hit,
         project=_valid(hit.project),
         title=_valid(hit.title),
-        source=hit.source,
         generation=None if place is None else place.generation,
         offset=None if place is None else place.offset,
-        line=hit.line,
         passage=hit.ordinal,
-        message=hit.message,
-        message_id=hit.message_id,
-        call=hit.call,
         tool=_valid(hit.tool),
-        role=hit.role,
         model=_valid(hit.model),
         agent_id=_valid(hit.agent_id),
-        delivery_id=hit.delivery_id,
-        is_error=hit.is_error,
-        time=to_datetime(hit.time),
+        time=find_moment(hit.time),
         snippet=SnippetItem(_valid(snippet.text) or "", snippet.marks),
     )
 
@@ -142,7 +128,7 @@ def _render_session(hit: Hit, color: bool) -> str:
 
 
 def _render_hit(hit: Hit, names: Mapping[str, str], color: bool) -> Iterator[str]:
-    moment = to_datetime(hit.time)
+    moment = find_moment(hit.time)
     when = f"{local_time(moment):%Y-%m-%d %H:%M}" if moment is not None else " " * 16
     name = clean_line(_NAMES.get(hit.kind, hit.kind).format(tool=hit.tool or "tool")).strip()
     agent = "" if hit.agent_id is None else f" (agent {clean_line(hit.agent_id)})"
@@ -180,7 +166,6 @@ def _paint(text: str, color: bool, **style: bool | str) -> str:
     return click.style(text, **style) if color and text else text  # type: ignore[arg-type]
 
 
-_WIDE = frozenset("WF")
 _MARK = "\0"
 """Put before a word that begins with a dash; no argument can have it."""
 
@@ -223,17 +208,13 @@ Examples:
 @click.option(
     "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR shown at its end."
 )
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def search_command(
     query: tuple[str, ...],
     order: str,
     limit: int,
     cursor: str | None,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Search prompts, answers, thinking, tool inputs and outputs, titles and hooks.
 
@@ -243,20 +224,18 @@ def search_command(
     is:sidechain after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
     """
     asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
-    with open_for(settings) as store:
+    with open_for(output.settings) as store:
         page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
-        names = {} if as_json else _name_sessions(store, page.hits)
-    if as_json:
-        output.print_json(build_search(page))
+        names = {} if output.as_json else _name_sessions(store, page.hits)
+    if output.as_json:
+        output.print_json(SearchDocument(hits=tuple(map(_build_item, page.hits)), next=page.next))
     elif page.hits:
         output.print(render_hits(page.hits, names, color=output.has_color))
     if page.unreadable:
         warn(f"{page.unreadable:,} texts could not be read; run `turnlog verify` for details")
     if not page.hits:
         raise NothingFoundError("nothing was found")
-    if page.next is not None and not as_json:
+    if page.next is not None and not output.as_json:
         warn(f"use --after {page.next} to continue")
 
 
@@ -276,10 +255,40 @@ def _parse(text: str) -> Query:
     except QueryError as error:
         warn(error.reason)
         click.echo(f"  {clean_line(text)}", err=True)
-        click.echo(f"  {' ' * _measure(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
+        click.echo(f"  {' ' * cell_width(clean_line(text[: error.at] + '|')[:-1])}^", err=True)
         sys.exit(MISUSE)
 
 
-def _measure(text: str) -> int:
-    """Return how many columns a text takes on a terminal."""
-    return sum(2 if unicodedata.east_asian_width(each) in _WIDE else 1 for each in text)
+@click.command(
+    "mcp",
+    epilog="""\b
+Examples:
+  claude mcp add turnlog -- turnlog mcp
+  turnlog mcp --http --port 8790
+""",
+)
+@click.option("--http", "over_http", is_flag=True, help="Answer over HTTP, at /mcp.  [default: standard input]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: where to listen.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8790, show_default=True, help="With --http.")
+def mcp_command(over_http: bool, host: str, port: int) -> None:
+    """Let other programs read the archive over MCP.
+
+    They can search, read conversations piece by piece, list projects and sessions, count usage, and ask what
+    earlier sessions did to a file. Nothing can be changed, and the size of every answer is limited. Over
+    HTTP, requests need the token from `server-token` in turnlog's directory.
+    """
+    from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
+
+    try:
+        from turnlog.integrations.mcp import serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "mcp_types", "starlette"):
+            raise
+        raise MisuseError("the package mcp is needed: pip install 'turnlog[mcp]'") from error
+    settings = Settings.from_env()
+    with open_for(settings) as store:
+        if over_http:
+            click.echo(f"http://{host}:{port}/mcp (token in {settings.home / TOKEN_FILE})", err=True)
+            serve_http(store, LOCAL, TokenKeeper(settings.home / TOKEN_FILE), host, port)
+        else:
+            serve_stdio(store, LOCAL)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -22,15 +23,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.files import warn
 from turnlog.cli.maintenance import bring_up, is_former
-from turnlog.cli.output import Output, color_option, json_option
-from turnlog.cli.terminal import MisuseError
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.terminal import MisuseError, warn
 from turnlog.config import Settings
-from turnlog.server.presence import AlreadyServingError, OpeningKey, Presence
+from turnlog.server.http_server import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
+from turnlog.server.processes import AlreadyServingError, OpeningKey, Presence
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
-from turnlog.server.serving import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
 from turnlog.store.places import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import path_text
@@ -131,8 +131,7 @@ Examples:
     metavar="SECONDS",
     help="When stopped, keep answering for this long while /api/ready reports it.",
 )
-@json_option
-@color_option
+@output_options()
 def serve_command(
     host: str,
     port: int | None,
@@ -140,12 +139,10 @@ def serve_command(
     no_browser: bool,
     no_sync: bool,
     demo: bool,
-    new_token: bool,
-    log_requests: bool,
     log_format: str,
     drain: float,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
+    **more: Any,
 ) -> None:
     """Show all sessions in the browser, updated live.
 
@@ -162,22 +159,20 @@ def serve_command(
         port=port,
         allowed=allowed,
         follows=not no_sync,
-        new_token=new_token,
-        log_requests=log_requests,
         log_format=LogFormat(log_format),
         drain_seconds=drain,
+        **more,
     )
-    output = Output(settings, color, pager=False)
     if not is_loopback(options.host):
         warn(
             f"on {host}, everybody on the network can reach this server, and nothing is encrypted: anyone who "
             "intercepts the traffic can read your sessions, and the secrets that let you in"
         )
 
-    samples = demo or (not as_json and _wants_demo(settings))
+    samples = demo or (not output.as_json and _wants_demo(settings))
 
     def on_ready(ready: Ready) -> None:
-        _tell(output, ready, as_json, "sample sessions" if samples else "your sessions")
+        _tell(output, ready, "sample sessions" if samples else "your sessions")
         if not no_browser:
             open_browser(f"{ready.url}{ready.open_path}", os.environ)
 
@@ -202,9 +197,9 @@ def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: d
         raise KeyboardInterrupt
 
 
-def _tell(output: Output, ready: Ready, as_json: bool, what: str) -> None:
+def _tell(output: Output, ready: Ready, what: str) -> None:
     address = f"{ready.url}{ready.open_path}"
-    if as_json:
+    if output.as_json:
         output.print_json(
             ServeDocument(url=ready.url, open_url=address, token_file=ready.token_file, pid=os.getpid())
         )

@@ -1,36 +1,263 @@
-"""`turnlog sessions`, `projects` and `mark`: finding sessions in lists, and marking them."""
+"""`turnlog sessions`, `projects` and `mark`: sessions and projects in lists, and marking them.
+
+A list is a table for people, CSV for spreadsheets, and a document for programs.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from os.path import expanduser
 from typing import Any
 
 import click
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from turnlog.cli.completion import complete_machines, complete_sessions, complete_tags, complete_users
-from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option
-from turnlog.cli.session_lists import (
-    build_projects,
-    build_sessions,
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.plain_text import (
+    Column,
+    duration_text,
+    length_text,
     marks_text,
-    render_projects,
-    render_projects_csv,
-    render_sessions,
-    render_sessions_csv,
+    money_cell,
+    place_text,
+    print_table,
+    read_time,
+    render_csv,
+    time_cell,
 )
-from turnlog.cli.stores import find_machines, find_session, open_for
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
-from turnlog.cli.units import parse_moment
-from turnlog.config import Settings
+from turnlog.cli.stores import find_machines, find_session, open_for, shorten_ids
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, warn
+from turnlog.instants import find_moment
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, find_sessions
-from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
+from turnlog.store.lists import (
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+    SessionPage,
+    StoredProject,
+    StoredSession,
+)
 from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.model import LOCAL, Visibility
+from turnlog.transcripts.files.session_files import path_text
+
+_SESSION_COLUMNS = (
+    Column("id", dim=True),
+    Column("title", least=16),
+    Column("project", least=8, dim=True, tail=True, optional=1),
+    Column("when", right=True),
+    Column("length", right=True, optional=4),
+    Column("messages", right=True, optional=3),
+    Column("cost", right=True, optional=2),
+)
+
+
+_BEHIND_TITLE = 2
+"""Where columns stand that only some lists have: persons, and how many sessions are like one."""
+
+
+class SessionItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A session in a list."""
+
+    id: str | None
+    key: str
+    """By which the archive knows it, which is unique."""
+    title: str | None
+    name: str | None
+    """One's own."""
+    tags: tuple[str, ...]
+    starred: bool
+    archived: bool
+    note: str | None
+    project: str | None
+    path: str
+    """Where its transcript was last seen."""
+    only_here: bool
+    """Whether none of its files is still outside."""
+    copied_from: str | None
+    """The key of the session that it began as a copy of."""
+    person: str | None
+    """Whose it is, as far as anybody said."""
+    machine: str
+    """The origin of the machine that it comes from."""
+    visibility: Visibility
+    """Whether the team sees it."""
+    first_time: datetime | None
+    last_time: datetime | None
+    duration_s: float | None
+    models: tuple[str, ...]
+    branches: tuple[str, ...]
+    messages: int
+    prompts: int
+    answers: int
+    calls: int
+    agents: int
+    lines: int
+    errors: int
+    """Calls and requests that failed."""
+    problems: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal | None
+    is_floor: bool
+    """Whether it cost more: answers were recorded before their end, or have no price."""
+    is_estimate: bool
+    """Whether some of it is priced as if served the standard way."""
+    series: str | None
+    """The same for all sessions of a project that programs started with the same prompt; null for others."""
+    alike: int
+    """With `--grouped`, how many sessions like this there are, itself included; else 1."""
+
+
+class SessionsDocument(Struct, frozen=True, gc=False):
+    """What `turnlog sessions --json` prints."""
+
+    sessions: tuple[SessionItem, ...]
+    next: str | None
+    """What `--after` takes for the next page; null if this is the last."""
+    total: int
+    """How many sessions there are in all pages."""
+    rows: int
+    """How many rows there are in all pages: fewer, where groups are one."""
+
+
+def _build_item(stored: StoredSession) -> SessionItem:
+    """Return a session as a document has it."""
+    row = stored.row
+    duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
+    return fill(
+        SessionItem,
+        row,
+        stored,
+        stored.marks,
+        id=None if row.session_id is None else path_text(row.session_id),
+        project=None if row.project is None else path_text(row.project),
+        path=path_text(stored.path),
+        machine=stored.origin,
+        first_time=find_moment(row.first_time),
+        last_time=find_moment(row.last_time),
+        duration_s=None if duration is None else duration / 1e6,
+        cost_usd=None if row.cost is None else Decimal(row.cost),
+    )
+
+
+def _print_sessions(output: Output, items: Sequence[SessionItem]) -> None:
+    """Print a table of sessions; in a pipe, ids and paths are whole."""
+    names = shorten_ids((item.key, item.id) for item in items) if output.is_terminal else {}
+    home = expanduser("~") if output.is_terminal else None
+    rows = [list(_session_cells(item, names.get(item.key), home, output.now)) for item in items]
+    columns = [*_SESSION_COLUMNS]
+    # If nobody has said whose anything is, it is one person's archive.
+    for is_shown, column, cell in (
+        (any(item.person for item in items), Column("person"), _whose_cell),
+        (any(item.alike > 1 for item in items), Column("like this", right=True), _alike_cell),
+    ):
+        if is_shown:
+            columns.insert(_BEHIND_TITLE, column)
+            for row, item in zip(rows, items, strict=True):
+                row.insert(_BEHIND_TITLE, cell(item))
+    print_table(output, columns, rows)
+
+
+def _session_cells(
+    item: SessionItem, name: str | None, home: str | None, now: datetime | None
+) -> Iterator[str]:
+    yield clean_line(item.id or item.key) if name is None else name
+    yield marks_text(fill(Marks, item), item.title or "(no title)")
+    yield place_text(item.project, home)
+    yield time_cell(item.last_time, now)
+    duration = duration_text if now is None else length_text
+    yield "" if item.duration_s is None else duration(item.duration_s)
+    yield f"{item.messages:,}"
+    mark = "≈" if item.is_estimate else "≥" if item.is_floor else ""
+    yield ("" if item.cost_usd is None else mark) + money_cell(item.cost_usd, unpriced=item.answers > 0)
+
+
+def _whose_cell(item: SessionItem) -> str:
+    """Return whose a session is, with a mark if the team sees it."""
+    return f"{clean_line(item.person or '')}{'+' if item.visibility is Visibility.TEAM else ''}"
+
+
+def _alike_cell(item: SessionItem) -> str:
+    return f"{item.alike:,} sessions" if item.alike > 1 else ""
+
+
+_PROJECT_COLUMNS = (
+    Column("project", least=16, tail=True),
+    Column("sessions", right=True),
+    Column("only here", right=True, optional=4),
+    Column("first", right=True, dim=True, optional=6),
+    Column("last", right=True),
+    Column("prompts", right=True, optional=5),
+    Column("answers", right=True, optional=3),
+    Column("tokens in", right=True, optional=2),
+    Column("out", right=True, optional=2),
+    Column("cost", right=True, optional=1),
+)
+
+
+class ProjectItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A project in a list: all of its sessions together."""
+
+    project: str | None
+    sessions: int
+    only_here: int
+    """Sessions of which no file is still outside."""
+    archived: int
+    """Sessions that were put away."""
+    first_time: datetime | None
+    last_time: datetime | None
+    prompts: int
+    answers: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal | None
+    unpriced: int
+    """Sessions that the cost leaves out."""
+
+
+def _build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...]:
+    """Return projects as a document has them."""
+    return tuple(
+        fill(
+            ProjectItem,
+            each,
+            project=None if each.path is None else path_text(each.path),
+            first_time=find_moment(each.first_time),
+            last_time=find_moment(each.last_time),
+            cost_usd=each.cost,
+        )
+        for each in projects
+    )
+
+
+def _project_cells(item: ProjectItem, home: str | None, now: datetime | None) -> Iterator[str]:
+    yield place_text(item.project, home) or "(no project)"
+    yield f"{item.sessions:,}"
+    yield f"{item.only_here:,}"
+    yield time_cell(item.first_time, now)
+    yield time_cell(item.last_time, now)
+    yield f"{item.prompts:,}"
+    yield f"{item.answers:,}"
+    yield _tokens_text(item.input_tokens, now)
+    yield _tokens_text(item.output_tokens, now)
+    floor = "≥" if item.unpriced and item.cost_usd is not None else ""
+    yield floor + money_cell(item.cost_usd, unpriced=item.answers > 0)
+
+
+def _tokens_text(count: int, now: datetime | None) -> str:
+    """Return a number of tokens: where there is little room, roughly."""
+    for unit, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if now is not None and count >= unit:
+            return f"{count / unit:.1f} {letter}"
+    return f"{count:,}"
+
 
 _ALL = 1 << 31
 
@@ -126,18 +353,12 @@ Examples:
 @click.option(
     "--after", "cursor", metavar="CURSOR", help="Continue after a page, from the CURSOR shown at its end."
 )
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
-@color_option
-@pager_option
+@output_options(csv=True, pager=True)
 def sessions_command(
     sort: str,
     limit: int,
     cursor: str | None,
-    as_json: bool,
-    as_csv: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
     like: str | None,
     grouped: bool | None,
     **asked: Any,
@@ -150,28 +371,25 @@ def sessions_command(
     Sessions that a program started again and again with the same prompt share one row; `--like` lists them
     all.
     """
-    if as_json and as_csv:
+    if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
-    with open_for(settings) as store:
+    with open_for(output.settings) as store:
         wanted = _build_filter(machines=_find_origins(store, asked.pop("machines")), **asked)
         if like is not None:
             wanted = _find_alike(store, wanted, like)
         if grouped is None:
-            grouped = like is None and not as_json and not as_csv
+            grouped = like is None and not output.as_json and not output.as_csv
         page = store.list_sessions(
             LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor, grouped=grouped
         )
-    if as_json:
-        output.print_json(build_sessions(page))
-    elif as_csv:
-        text = render_sessions_csv(page)
-        output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
-    elif page.sessions:
-        width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
-        output.print(render_sessions(page, width, now, color=output.has_color))
-    _say_more(page, as_json)
+    items = tuple(map(_build_item, page.sessions))
+    if output.as_json:
+        output.print_json(SessionsDocument(items, page.next, page.total, page.rows))
+    elif output.as_csv:
+        output.print_csv(render_csv(SessionItem.__struct_fields__, map(astuple, items)))
+    elif items:
+        _print_sessions(output, items)
+    _say_more(page, output.as_json)
 
 
 def _say_more(page: SessionPage, as_json: bool) -> None:
@@ -205,8 +423,8 @@ def _build_filter(
         under=os.path.abspath(os.path.expanduser(project or "")) if is_path else None,
         project_text=None if is_path else project,
         archived=None if with_archived else archived,
-        since=None if since is None else _read_time("--since", since, ending=False),
-        until=None if until is None else _read_time("--until", until, ending=True),
+        since=None if since is None else read_time("--since", since),
+        until=None if until is None else read_time("--until", until, ending=True),
         visibility=None if visibility is None else Visibility(visibility),
         **others,
     )
@@ -233,14 +451,6 @@ def _find_origins(store: CaredStore, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _read_time(option: str, text: str, *, ending: bool) -> int:
-    """Return a time in microseconds since 1970."""
-    try:
-        return parse_moment(text, ending=ending)
-    except (ValueError, OverflowError) as error:
-        raise MisuseError(f"{option}: {error}") from error
-
-
 @click.command(
     "projects",
     epilog="""\b
@@ -261,42 +471,34 @@ Examples:
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="How many at most.  [default: 0, for all of them]"
 )
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
-@color_option
-@pager_option
+@output_options(csv=True, pager=True)
 def projects_command(
     text: str | None,
     sort: str,
     limit: int,
-    as_json: bool,
-    as_csv: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """List archived projects: their sessions, when they ran, and what they used.
 
     TEXT is a part of their paths. Sessions that were put away count. A session that continues another one
     also has its answers; `turnlog usage` counts each answer once.
     """
-    if as_json and as_csv:
+    if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
-    with open_for(settings) as store:
+    with open_for(output.settings) as store:
         found = store.list_projects(LOCAL, text=text, order=ProjectOrder(sort))
     shown = found[: limit or None]
-    if as_json:
-        output.print_json(build_projects(shown))
-    elif as_csv:
-        table = render_projects_csv(shown)
-        output.print_bytes([(clean(table) if output.is_terminal else table).encode("utf-8", "replace")])
-    elif shown:
-        width, now = (output.width, datetime.now(UTC)) if output.is_terminal else (None, None)
-        output.print(render_projects(shown, width, now, color=output.has_color))
+    items = _build_projects(shown)
+    if output.as_json:
+        output.print_json(items)
+    elif output.as_csv:
+        output.print_csv(render_csv(ProjectItem.__struct_fields__, map(astuple, items)))
+    elif items:
+        home = expanduser("~") if output.is_terminal else None
+        print_table(output, _PROJECT_COLUMNS, (_project_cells(item, home, output.now) for item in items))
     if not found:
         raise NothingFoundError("no such project is archived")
-    if len(shown) < len(found) and not as_json:
+    if len(shown) < len(found) and not output.as_json:
         warn(f"{len(shown):,} of {len(found):,} projects; use --limit 0 to list all")
 
 
@@ -338,8 +540,7 @@ Examples:
 @click.option("--note", metavar="TEXT", help="Add a note; an empty TEXT removes it.")
 @click.option("--archive/--no-archive", default=None, help="Put it away, hidden from lists, or bring it back.")
 @click.option("--undo", is_flag=True, help="Undo the last change; repeat it to undo earlier ones.")
-@json_option
-@color_option
+@output_options()
 def mark_command(
     sessions: tuple[str, ...],
     star: bool | None,
@@ -349,8 +550,7 @@ def mark_command(
     note: str | None,
     archive: bool | None,
     undo: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Mark sessions with your own names, tags, stars and notes.
 
@@ -370,14 +570,9 @@ def mark_command(
         raise MisuseError("--undo undoes the last change, and cannot be combined with anything else")
     if not undo and not sessions:
         raise MisuseError("name the sessions to mark, or --undo alone")
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with open_for(settings, writing=undo or change != MarkChange(), existing=True) as store:
+    with open_for(output.settings, writing=undo or change != MarkChange(), existing=True) as store:
         items = _undo_marks(store) if undo else _change_marks(store, sessions, change)
-    if as_json:
-        output.print_json(items)
-    else:
-        output.print(line for item in items for line in _describe_change(item))
+    output.show(items, (line for item in items for line in _describe_change(item)))
 
 
 def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:

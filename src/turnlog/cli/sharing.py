@@ -1,4 +1,4 @@
-"""`turnlog share`, `rules` and `links`: who sees a session, in the team and outside it.
+"""`turnlog share`, `rules`, `links`, `audit`: who sees a session, in the team and outside it, and who looked.
 
 A person decides for single sessions; rules decide where nobody did. A link shows one session to whoever has the
 address, after a preview of what strangers would see.
@@ -8,26 +8,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import urlsplit
 
 import click
 from msgspec import Struct
 
-from turnlog.cli.accounts import DAY_NS, at_cell, dry_option, find_by_id, opened_accounts, record, to_moment
-from turnlog.cli.completion import complete_links, complete_rules, complete_sessions
-from turnlog.cli.output import Output, color_option, json_option, waiting
+from turnlog.cli.accounts import (
+    DAY_NS,
+    at_cell,
+    dry_option,
+    find_by_id,
+    name_state,
+    opened_accounts,
+    record,
+    to_moment,
+)
+from turnlog.cli.completion import complete_links, complete_rules, complete_sessions, complete_users
+from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.plain_text import Column, local_time, print_table, read_time, render_table, show_list
 from turnlog.cli.stores import find_session, open_for
-from turnlog.cli.tables import Column, render_table
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, shorten, yes_option
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten, warn, yes_option
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.export.plain import plural
-from turnlog.server.presence import find_server
-from turnlog.store.accounts.interface import Accounts, Action, Link
+from turnlog.server.processes import find_server
+from turnlog.shapes import fill, fill_dated
+from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter, Link
 from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL, SessionAccess, Visibility, find_access
+from turnlog.store.model import LOCAL, ProjectRule, Visibility, find_access
+from turnlog.store.places import is_made
 
 _SHARED_TITLE = 50
 
@@ -61,15 +72,13 @@ Examples:
 @click.option("--team", "to_team", is_flag=True, help="Share them with the team.")
 @click.option("--private", "is_private", is_flag=True, help="Make them private.")
 @click.option("--by-rule", is_flag=True, help="Follow the rules for their projects.")
-@json_option
-@color_option
+@output_options()
 def share_command(
     sessions: tuple[str, ...],
     to_team: bool,
     is_private: bool,
     by_rule: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Set who sees sessions: the team, or only their owner and admins.
 
@@ -81,8 +90,7 @@ def share_command(
         raise MisuseError("--team, --private and --by-rule cannot be used together")
     is_changing = to_team or is_private or by_rule
     chosen = Visibility.TEAM if to_team else Visibility.PRIVATE if is_private else None
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with opened_accounts(settings) as accounts, open_for(settings, writing=is_changing, existing=True) as store:
         found = {each.key: each for each, _ in (find_session(store, prefix) for prefix in sessions)}
         changed = store.set_visibility(LOCAL, [*found], chosen) if is_changing else []
@@ -90,28 +98,17 @@ def share_command(
             said = f"by the rules: {access.visibility}" if chosen is None else str(chosen)
             record(accounts, Action.VISIBILITY_CHANGED, session=access.key, person=access.person, detail=said)
         items = list(_build_shared(store, found, {access.key for access in changed}))
-    if as_json:
-        output.print_json(items)
-    else:
-        output.print(map(_describe_shared, items))
+    output.show(items, map(_describe_shared, items))
 
 
 def _build_shared(
     store: CaredStore, found: dict[str, StoredSession], changed: set[str]
 ) -> Iterator[SharedSession]:
     for key, stored in found.items():
-        access: SessionAccess | None = find_access(store, LOCAL, key)
+        access = find_access(store, LOCAL, key)
         if access is not None:
-            yield SharedSession(
-                key=key,
-                id=stored.row.session_id,
-                title=stored.marks.name or stored.row.title,
-                person=access.person,
-                chosen=access.chosen,
-                rule=access.rule,
-                visibility=access.visibility,
-                changed=key in changed,
-            )
+            title = stored.marks.name or stored.row.title
+            yield fill(SharedSession, access, id=stored.row.session_id, title=title, changed=key in changed)
 
 
 def _describe_shared(item: SharedSession) -> str:
@@ -122,13 +119,6 @@ def _describe_shared(item: SharedSession) -> str:
 
 
 _RULE_COLUMNS = (Column("pattern", least=8), Column("visibility"))
-
-
-class RuleItem(Struct, frozen=True, gc=False, kw_only=True):
-    """A rule as `turnlog rules list --json` prints it."""
-
-    pattern: str
-    visibility: Visibility
 
 
 class RuleChanged(Struct, frozen=True, gc=False, kw_only=True):
@@ -165,22 +155,17 @@ def rules_command() -> None:
 
 
 @rules_command.command("list")
-@json_option
-@color_option
-def _list_rules(as_json: bool, color: bool | None) -> None:
+@output_options(pages=True)
+def _list_rules(output: Output) -> None:
     """List the rules, by pattern."""
-    settings = Settings.from_env()
-    output = Output(settings, color)
-    with open_for(settings) as store:
+    with open_for(output.settings) as store:
         rules = store.list_rules(LOCAL)
-    if as_json:
-        output.print_json([RuleItem(pattern=rule.pattern, visibility=rule.visibility) for rule in rules])
-    elif rules:
-        rows = [[clean_line(rule.pattern), rule.visibility.value] for rule in rules]
-        width = output.width if output.is_terminal else None
-        output.print(render_table(_RULE_COLUMNS, rows, width, color=output.has_color))
-    if not rules:
-        raise NothingFoundError("there are no rules: sessions are private unless they are shared individually")
+    nothing = "there are no rules: sessions are private unless they are shared individually"
+    show_list(output, rules, lambda rule: rule, _RULE_COLUMNS, _rule_cells, nothing)
+
+
+def _rule_cells(rule: ProjectRule, now: datetime | None) -> tuple[str, str]:
+    return clean_line(rule.pattern), rule.visibility.value
 
 
 @rules_command.command("set")
@@ -188,44 +173,38 @@ def _list_rules(as_json: bool, color: bool | None) -> None:
 @click.argument("visibility", type=click.Choice([each.value for each in Visibility]))
 @dry_option
 @yes_option
-@json_option
-@color_option
-def _set_rule(
-    pattern: str, visibility: str, dry_run: bool, yes: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def _set_rule(pattern: str, visibility: str, dry_run: bool, yes: bool, output: Output) -> None:
     """Set a rule: sessions of matching projects are shared with the team, or private."""
-    output = Output(Settings.from_env(), color, pager=False)
-    _change_rule(output, pattern, Visibility(visibility), dry_run=dry_run, yes=yes, as_json=as_json)
+    _change_rule(output, pattern, Visibility(visibility), dry_run=dry_run, yes=yes)
 
 
 @rules_command.command("remove")
 @click.argument("pattern", shell_complete=complete_rules)
 @dry_option
 @yes_option
-@json_option
-@color_option
-def _remove_rule(pattern: str, dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _remove_rule(pattern: str, dry_run: bool, yes: bool, output: Output) -> None:
     """Remove a rule, as if it had never been set."""
-    output = Output(Settings.from_env(), color, pager=False)
-    _change_rule(output, pattern, None, dry_run=dry_run, yes=yes, as_json=as_json)
+    _change_rule(output, pattern, None, dry_run=dry_run, yes=yes)
 
 
 def _change_rule(
-    output: Output, pattern: str, visibility: Visibility | None, *, dry_run: bool, yes: bool, as_json: bool
+    output: Output, pattern: str, visibility: Visibility | None, *, dry_run: bool, yes: bool
 ) -> None:
     settings = Settings.from_env()
     with opened_accounts(settings) as accounts, open_for(settings, writing=True, existing=True) as store:
         if visibility is None and pattern not in {rule.pattern for rule in store.list_rules(LOCAL)}:
             raise NothingFoundError(f"there is no rule for {pattern}; `turnlog rules list` has all of them")
         sessions = store.set_rule(LOCAL, pattern, visibility, dry_run=True)
-        if not as_json:
+        if not output.as_json:
             output.print([_describe_rule_change(pattern, visibility, sessions)])
         if not dry_run:
-            confirm("Apply this change?", yes=yes, as_json=as_json)
+            output.confirm("Apply this change?", yes=yes)
             sessions = store.set_rule(LOCAL, pattern, visibility)
             said = "removed" if visibility is None else visibility.value
             record(accounts, Action.RULE_CHANGED, detail=f"{pattern}: {said}")
-    if as_json:
+    if output.as_json:
         output.print_json(
             RuleChanged(pattern=pattern, visibility=visibility, sessions=sessions, done=not dry_run)
         )
@@ -352,8 +331,7 @@ def links_command() -> None:
 )
 @dry_option
 @yes_option
-@json_option
-@color_option
+@output_options()
 def _create_link(
     session: str,
     days: int,
@@ -361,27 +339,25 @@ def _create_link(
     url: str | None,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Create a link to a session, and print its address, which cannot be shown again.
 
     You first see what it would show, and are asked. SESSION may be the beginning of a session's id, or of the
     name that you gave it.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     base = _find_base(settings, url)
     with opened_accounts(settings) as accounts, open_for(settings) as store:
         stored, _ = find_session(store, session)
         with waiting("Preparing the preview"):
             preview = build_preview(store, LOCAL, stored, (*settings.redact_words, *words))
-        if not as_json:
+        if not output.as_json:
             output.print(describe_preview(preview))
         if dry_run:
             made = NewLink(preview=preview)
         else:
-            confirm(f"Show this to anyone with the link, for {days} days?", yes=yes, as_json=as_json)
+            output.confirm(f"Show this to anyone with the link, for {days} days?", yes=yes)
             link, secret = accounts.create_link(
                 stored.key,
                 title=preview.title,
@@ -392,62 +368,43 @@ def _create_link(
             record(accounts, Action.LINK_CREATED, session=stored.key, person=stored.person, link=link.id)
             path = f"/s/{secret}"
             made = NewLink(preview=preview, link=_build_link(link), path=path, url=base and f"{base}{path}")
-    if as_json:
-        output.print_json(made)
-    elif made.link is not None:
-        output.print(_describe_new_link(made, made.link))
+    output.show(made, [] if made.link is None else _describe_new_link(made, made.link))
 
 
 @links_command.command("list")
 @click.option("--session", metavar="ID", shell_complete=complete_sessions, help="Only links to this session.")
 @click.option("--all", "with_ended", is_flag=True, help="Include expired and revoked ones.")
-@json_option
-@color_option
-def _list_links(session: str | None, with_ended: bool, as_json: bool, color: bool | None) -> None:
+@output_options(pages=True)
+def _list_links(session: str | None, with_ended: bool, output: Output) -> None:
     """List links, the newest first. Their addresses are not kept."""
-    settings = Settings.from_env()
-    output = Output(settings, color)
+    settings = output.settings
     with opened_accounts(settings) as accounts:
         found = accounts.list_links(session=_find_key(settings, session))
-    links = [link for link in found if with_ended or _link_state(link) == "good"]
-    if as_json:
-        output.print_json([_build_link(link) for link in links])
-    elif links:
-        now = datetime.now(UTC) if output.is_terminal else None
-        width = output.width if output.is_terminal else None
-        rows = [list(_link_cells(link, now)) for link in links]
-        output.print(render_table(_LINK_COLUMNS, rows, width, color=output.has_color))
-    if not links:
-        raise NothingFoundError(
-            "no valid links; --all also lists expired and revoked ones" if found else "no links"
-        )
+    links = [link for link in found if with_ended or name_state(link) == "good"]
+    nothing = "no valid links; --all also lists expired and revoked ones" if found else "no links"
+    show_list(output, links, _build_link, _LINK_COLUMNS, _link_cells, nothing)
 
 
 @links_command.command("revoke")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_links)
 @dry_option
 @yes_option
-@json_option
-@color_option
-def _revoke_link(ids: Sequence[str], dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _revoke_link(ids: Sequence[str], dry_run: bool, yes: bool, output: Output) -> None:
     """Revoke links: they stop working at once, even for pages that are open.
 
     ID may be the beginning of one, as `turnlog links list` shows it.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     with opened_accounts(settings) as accounts:
         known = accounts.list_links()
-        links = [find_by_id(known, id, "link", lambda link: link.id) for id in dict.fromkeys(ids)]
-        if not as_json:
+        links = [find_by_id(known, id, "link") for id in dict.fromkeys(ids)]
+        if not output.as_json:
             output.print(render_table(_LINK_COLUMNS, [list(_link_cells(each, None)) for each in links], None))
         if not dry_run:
-            confirm("Revoke this?" if len(links) == 1 else "Revoke these?", yes=yes, as_json=as_json)
+            output.confirm("Revoke this?" if len(links) == 1 else "Revoke these?", yes=yes)
             links = [_end_link(accounts, settings, link) for link in links]
-    if as_json:
-        output.print_json([_build_link(link) for link in links])
-    elif not dry_run:
-        output.print(["ended"])
+    output.show([_build_link(link) for link in links], [] if dry_run else ["ended"])
 
 
 def _end_link(accounts: Accounts, settings: Settings, link: Link) -> Link:
@@ -483,33 +440,15 @@ def _cut(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def _link_state(link: Link) -> str:
-    if link.revoked_ns is not None:
-        return "revoked"
-    return "expired" if link.expires_ns <= time.time_ns() else "good"
-
-
 def _build_link(link: Link) -> LinkItem:
-    return LinkItem(
-        id=link.id,
-        session=link.session,
-        title=link.title,
-        created_by=link.created_by,
-        state=_link_state(link),
-        created_at=to_moment(link.created_ns),
-        expires_at=to_moment(link.expires_ns),
-        revoked_at=to_moment(link.revoked_ns),
-        words=link.words,
-        opened=link.opened,
-        opened_at=to_moment(link.opened_ns),
-    )
+    return fill_dated(LinkItem, link, state=name_state(link))
 
 
 def _link_cells(link: Link, now: datetime | None) -> Iterator[str]:
     yield link.id
     yield shorten(link.title, _LINK_TITLE)
     yield link.created_by or "operator"
-    yield _link_state(link)
+    yield name_state(link)
     yield at_cell(link.created_ns, now)
     yield at_cell(link.expires_ns, None)
     yield f"{link.opened:,}"
@@ -521,3 +460,139 @@ def _describe_new_link(made: NewLink, link: LinkItem) -> Iterator[str]:
     if made.url is None:
         yield "No server is running here: put your server's address before this path, or use --url."
     yield clean_line(made.url or made.path or "")
+
+
+_ALL = 1 << 31
+_AUDIT_COLUMNS = (
+    Column("when"),
+    Column("who"),
+    Column("did"),
+    Column("person"),
+    Column("session", least=8, optional=1),
+    Column("detail", least=8),
+)
+
+
+class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that was done."""
+
+    id: int
+    at: datetime | None
+    who: str | None
+    """Null for the operator, and for strangers with a link."""
+    action: Action
+    person: str | None
+    """Whose session it is, or whom it is about."""
+    session: str | None
+    """The session's key."""
+    link: str | None
+    detail: str
+
+
+class AuditDocument(Struct, frozen=True, gc=False):
+    """What `turnlog audit --json` prints."""
+
+    entries: tuple[AuditItem, ...]
+    next: int | None
+    """What `--before` takes to go on; null if there is no more."""
+
+
+@click.command(
+    "audit",
+    epilog="""\b
+Examples:
+  turnlog audit                                  the newest
+  turnlog audit --person ben --action looked     who looked at Ben's sessions
+  turnlog audit --who ada --since 7d
+  turnlog audit --session 5d1c --json
+""",
+)
+@click.option("--who", metavar="NAME", shell_complete=complete_users, help="What this user did.")
+@click.option(
+    "--person",
+    metavar="NAME",
+    shell_complete=complete_users,
+    help="What concerns this user or their sessions.",
+)
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=complete_sessions,
+    help="What concerns a session: its key, or the beginning of its id.",
+)
+@click.option(
+    "--action",
+    "actions",
+    multiple=True,
+    type=click.Choice([each.value for each in Action]),
+    help="Only this action; may be repeated.",
+)
+@click.option("--since", metavar="TIME", help="At this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h.")
+@click.option("--until", metavar="TIME", help="At this time or before; a day counts to its end.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=100, show_default=True, help="How many; 0 for all of them."
+)
+@click.option(
+    "--before", type=int, metavar="NUMBER", help="Continue after a page, from the NUMBER shown at its end."
+)
+@output_options(pager=True)
+def audit_command(
+    who: str | None,
+    person: str | None,
+    session: str | None,
+    actions: Sequence[str],
+    since: str | None,
+    until: str | None,
+    limit: int,
+    before: int | None,
+    output: Output,
+) -> None:
+    """List who looked at whose sessions, and who changed what.
+
+    That is who shared, exported, deleted or linked which session, and who changed accounts, tokens, machines
+    and rules. The newest comes first. What is done on the command line is recorded as done by the operator.
+    """
+    settings = output.settings
+    asked = AuditFilter(
+        who=who,
+        person=person,
+        session=None if session is None else _find_audited(settings, session),
+        actions=tuple(map(Action, actions)),
+        since_ns=None if since is None else read_time("--since", since) * 1000,
+        until_ns=None if until is None else read_time("--until", until, ending=True) * 1000,
+    )
+    wanted = limit or _ALL
+    with opened_accounts(settings) as accounts:
+        found = accounts.list_audit(asked, before=before, limit=wanted + 1)
+    entries, next_ = found[:wanted], found[wanted - 1].id if len(found) > wanted else None
+    if output.as_json:
+        items = tuple(fill(AuditItem, each, at=to_moment(each.at_ns)) for each in entries)
+        output.print_json(AuditDocument(items, next_))
+    elif entries:
+        print_table(output, _AUDIT_COLUMNS, map(_audit_cells, entries))
+    if not entries:
+        raise NothingFoundError("no matching entries")
+    if next_ is not None and not output.as_json:
+        warn(f"there is more; use --limit 0 to list all, or --before {next_} to continue")
+
+
+def _find_audited(settings: Settings, session: str) -> str:
+    """Return the key of a session; that of one which is deleted stands for itself."""
+    if not is_made(settings.place):
+        return session
+    try:
+        with open_for(settings) as store:
+            return find_session(store, session)[0].key
+    except NothingFoundError:
+        return session
+
+
+def _audit_cells(entry: AuditEntry) -> Iterator[str]:
+    at = to_moment(entry.at_ns)
+    yield "" if at is None else f"{local_time(at):%Y-%m-%d %H:%M:%S}"
+    stranger = entry.action is Action.LINK_OPENED
+    yield clean_line(entry.who or ("a visitor" if stranger else "operator"))
+    yield entry.action.value
+    yield clean_line(entry.person or "")
+    yield clean_line(entry.session or "")
+    yield clean_line(f"{entry.detail}{f' link {entry.link}' if entry.link else ''}")

@@ -18,23 +18,27 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from turnlog.cli.completion import complete_sessions_or_files
-from turnlog.cli.output import Output, Row, color_option, json_option, pager_option, waiting
-from turnlog.cli.rendering import (
+from turnlog.cli.conversation import (
     Detail,
     Excerpt,
     Nested,
     find_excerpt,
+    nest,
+    render_agents,
     render_conversation,
     render_excerpt,
+    render_header,
     render_tree,
+    render_turns,
 )
+from turnlog.cli.output import Output, Row, output_options, waiting
+from turnlog.cli.plain_text import marks_text
 from turnlog.cli.session_input import Shown, escape_lines, open_shown
-from turnlog.cli.session_lists import marks_text
-from turnlog.cli.session_overview import nest, render_agents, render_header, render_turns
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean
 from turnlog.config import Settings
 from turnlog.instants import from_microseconds
 from turnlog.messages import Dialect
+from turnlog.shapes import fill
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents.agent import AgentLink
@@ -214,25 +218,14 @@ def _shift(item: MessageItem, places: int, branches: int) -> MessageItem:
 
 
 def _build_message(message: Message, index: int, parent: int | None, branch: int) -> MessageItem:
-    return MessageItem(
+    return fill(
+        MessageItem,
+        message,
         index=index,
-        id=message.id,
         parent=parent,
         branch=branch,
-        rule=message.rule,
-        role=message.role,
-        types=message.types,
-        category=message.category,
-        author=message.author,
-        lane=message.lane,
-        agent_id=message.agent_id,
-        time=message.time,
-        model=message.model,
-        text=message.text,
-        thinking=message.thinking,
         command=None if message.prompt is None else message.prompt.command,
         arguments=None if message.prompt is None else message.prompt.arguments,
-        aborted=message.aborted,
         offsets=tuple(line.at.offset for line in message.lines if line.at is not None),
         calls=tuple(map(_build_call, message.calls)),
     )
@@ -241,17 +234,13 @@ def _build_message(message: Message, index: int, parent: int | None, branch: int
 def _build_call(call: Call) -> CallItem:
     result = call.result
     told = None if result is None else result.is_error
-    return CallItem(
-        id=call.id,
-        name=call.name,
-        category=call.category,
-        known=call.known,
-        state=call.state,
+    return fill(
+        CallItem,
+        call,
         input=call.block.input if isinstance(call.block.input, Raw) else None,
         result=None if result is None else result.text,
         is_error=told if isinstance(told, bool) else None,
         images=0 if result is None else len(result.images),
-        agent_id=call.agent_id,
     )
 
 
@@ -259,15 +248,13 @@ def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
     prices = Prices()
     for turn, prompt in zip(list_turn_uses(session), read_prompts(session), strict=True):
         record, bill = turn.record, prices.build_bill(turn.usage)
-        yield TurnItem(
-            index=record.index,
+        yield fill(
+            TurnItem,
+            turn,
+            record,
             prompt=prompt,
             started=None if record.started is None else from_microseconds(record.started),
             duration_s=None if record.duration_ms is None else record.duration_ms / 1000,
-            messages=turn.messages,
-            calls=record.calls,
-            agents=turn.agents,
-            files=turn.files,
             totals=bill.totals,
             cost_usd=bill.cost,
         )
@@ -276,19 +263,13 @@ def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
 def _list_agents(session: SessionRecords) -> Iterator[AgentItem]:
     for agent in session.list_agents():
         started, file = find_start(session, agent), session.find_chapter(agent.file)
-        yield AgentItem(
-            id=agent.id,
-            type=agent.type,
-            description=agent.description,
+        yield fill(
+            AgentItem,
+            agent,
             prompt=read_agent_prompt(session, agent),
             state=AgentState(agent.state),
-            depth=agent.depth,
-            parent_id=agent.parent_id,
             call_id=None if started is None else started[1].id,
             linked_by=None if agent.linked_by is None else AgentLink(agent.linked_by),
-            run_id=agent.run_id,
-            background=agent.background,
-            inline=agent.inline,
             path=None if agent.file is None or file is None else path_text(file.facts.path),
             messages=_list_messages(open_agent(session, agent)),
         )
@@ -338,9 +319,7 @@ Examples:
 )
 @click.option("--thinking", is_flag=True, help="Show thinking, too.")
 @click.option("--full", is_flag=True, help="Show results and notices in full, not just their beginning.")
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def show_command(
     what: str | None,
     tree: bool,
@@ -354,9 +333,7 @@ def show_command(
     context: int | None,
     thinking: bool,
     full: bool,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Show a session as a readable conversation.
 
@@ -371,11 +348,10 @@ def show_command(
     view = _choose_view({"tree": tree, "turns": turns, "agents": agents, "raw": raw})
     if capture and (view != "conversation" or message is not None):
         raise click.UsageError("--capture cannot be combined with other views.", click.get_current_context())
-    _refuse_mixtures(view, message, agent, context, as_json)
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    _refuse_mixtures(view, message, agent, context, output.as_json)
+    settings = output.settings
     if capture:
-        _print_captures(what, settings, output, as_json)
+        _print_captures(what, settings, output)
         return
     with open_shown(what, settings, session) as shown:
         if view == "raw":
@@ -385,21 +361,18 @@ def show_command(
             with waiting(f"Reading {shown.name}"):
                 _require_content(shown.name, found)
                 excerpt = None if message is None else find_excerpt(found, message, agent, context)
-                document = build_document(found, shown, view, excerpt) if as_json else None
+                document = build_document(found, shown, view, excerpt) if output.as_json else None
             if document is not None:
                 output.print_json(document)
             else:
                 output.print(_render_session(found, shown, view, Detail(thinking, full), excerpt))
 
 
-def _print_captures(what: str, settings: Settings, output: Output, as_json: bool) -> None:
+def _print_captures(what: str, settings: Settings, output: Output) -> None:
     from turnlog.cli.show_capture import load_captures, render_captures
 
     found = load_captures(what, settings)
-    if as_json:
-        output.print_json([file for file, _ in found])
-    else:
-        output.print(render_captures(found))
+    output.show([file for file, _ in found], render_captures(found))
 
 
 def _choose_view(flags: dict[_View, bool]) -> _View:

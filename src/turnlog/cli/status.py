@@ -8,19 +8,19 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.accounts import opened_accounts
-from turnlog.cli.output import Output, color_option, json_option
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.plain_text import size_text
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
-from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.origin import peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
+from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
-from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import path_text
 
 
@@ -52,20 +52,22 @@ Examples:
   turnlog status --json
 """,
 )
-@json_option
-@color_option
-def status_command(as_json: bool, color: bool | None) -> None:
+@output_options()
+def status_command(output: Output) -> None:
     """Show what is archived, and how much of it exists only there."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with open_for(settings) as store:
-        known = [*store.list_known(LOCAL)]
-        last, users = store.read_feed(LOCAL).last, _count_users(settings)
-        document = _count(known, settings.place, last, users, _find_danger(known, settings))
-    if as_json:
-        output.print_json(document)
-    else:
-        output.print(_describe(document))
+    settings = output.settings
+    with open_for(settings) as store, opened_accounts(settings) as accounts:
+        known = list(store.list_known(LOCAL))
+        document = fill(
+            StatusDocument,
+            count_known(known),
+            store=path_text(str(settings.place)),
+            store_bytes=measure_store(settings.place),
+            last_change=store.read_feed(LOCAL).last,
+            users=len(accounts.list_users()) if accounts.has_users() else 0,
+            warning=_find_danger(known, settings),
+        )
+    output.show(document, _describe(document))
 
 
 def _find_danger(known: list[KnownSession], settings: Settings) -> str | None:
@@ -74,29 +76,6 @@ def _find_danger(known: list[KnownSession], settings: Settings) -> str | None:
     own = [session for session in known if origin in (None, session.origin)]
     managed, exclusion = list_managed_settings(), Exclusion(settings.exclude)
     return build_retention_report(settings.config_dirs, own, now, managed, exclusion).warning
-
-
-def _count_users(settings: Settings) -> int:
-    with opened_accounts(settings) as accounts:
-        return len(accounts.list_users()) if accounts.has_users() else 0
-
-
-def _count(
-    known: list[KnownSession], place: StorePlace, last: int, users: int, warning: str | None
-) -> StatusDocument:
-    counts = count_known(known)
-    return StatusDocument(
-        store=path_text(str(place)),
-        sessions=counts.sessions,
-        only_here=counts.only_here,
-        files=counts.files,
-        bytes=counts.bytes,
-        store_bytes=measure_store(place),
-        lines=counts.lines,
-        last_change=last,
-        users=users,
-        warning=warning,
-    )
 
 
 def _describe(document: StatusDocument) -> list[str]:

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from turnlog.cli.output import color_option, json_option
+from turnlog.cli.plain_text import LOCAL, cents_text, duration_text
 from turnlog.cli.terminal import bold, dim, shorten
-from turnlog.cli.units import LOCAL, cents_text, duration_text
 from turnlog.config import Settings
 from turnlog.store.usage.building import build_blocks
 from turnlog.store.usage.cells import Days, UsageCell, find_zone
@@ -142,21 +142,21 @@ def _read_all() -> bytes:
 
 
 def _build(asked: StatusInput, zone_name: str | None) -> StatusDocument:
-    limit = None if asked.rate_limits is None else asked.rate_limits.five_hour
-    said = None if asked.cost is None else asked.cost.total_cost_usd
-    document = msgspec.structs.replace(
-        _read_archive(asked, zone_name),
-        model=None if asked.model is None else asked.model.display_name or asked.model.id,
-        context_used=None if asked.context_window is None else asked.context_window.used_percentage,
-        block_used=None if limit is None else limit.used_percentage,
-    )
+    limit = (asked.rate_limits or _Limits()).five_hour or _Limit()
+    model, said = asked.model or _Model(), (asked.cost or _Cost()).total_cost_usd
+    document = _read_archive(asked, zone_name)
     # Where the program tells it, it knows better.
-    if said is not None:
-        document = msgspec.structs.replace(document, session_usd=_money(said))
-    if limit is not None and limit.resets_at is not None:
+    minutes = document.block_minutes
+    if limit.resets_at is not None:
         minutes = max(round((limit.resets_at - time.time()) / 60), 0)
-        document = msgspec.structs.replace(document, block_minutes=minutes)
-    return document
+    return msgspec.structs.replace(
+        document,
+        model=model.display_name or model.id,
+        session_usd=document.session_usd if said is None else _money(said),
+        context_used=(asked.context_window or _Context()).used_percentage,
+        block_used=limit.used_percentage,
+        block_minutes=minutes,
+    )
 
 
 def _read_archive(asked: StatusInput, zone_name: str | None) -> StatusDocument:

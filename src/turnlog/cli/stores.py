@@ -10,13 +10,12 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from itertools import takewhile
 from operator import eq
 
-from turnlog.cli.files import warn
-from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten
+from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.store.interface import CaredStore, KnownSession, Store, find_known, find_sessions
@@ -48,11 +47,8 @@ def open_for(settings: Settings, *, writing: bool = False, existing: bool = Fals
     place = settings.place
     if (existing or not writing) and not is_made(place):
         raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
-    store = _open_to_write(settings) if writing else _open_to_read(place)
-    try:
+    with closing(_open_to_write(settings) if writing else _open_to_read(place)) as store:
         yield store
-    finally:
-        store.close()
 
 
 def _open_to_write(settings: Settings) -> CaredStore:

@@ -1,23 +1,23 @@
-"""`turnlog sync`: archive what Claude Code wrote.
+"""`turnlog sync`: archive what Claude Code wrote; and doing so before a command asks the archive (`refresh`).
 
-What a sync takes is loaded only if something is new. While another process keeps the archive up to date, the
-work is handed to that one.
+Whether anything is new is seen at a glance; what a sync takes is loaded only if there is something to do. While
+another process keeps the archive up to date, the work is handed to that one, and `refresh` trusts it.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import click
 
-from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option, waiting
-from turnlog.cli.refresh import describe_sync
+from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.plain_text import describe_sync
 from turnlog.cli.stores import open_for
-from turnlog.cli.terminal import MisuseError, NothingFoundError
+from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
 from turnlog.config import Settings
-from turnlog.errors import BusyStoreError
+from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.export.plain import plural
 from turnlog.ingest.change_check import SyncReport, report_unchanged
 from turnlog.ingest.exclusions import Exclusion, list_forgotten
@@ -25,8 +25,75 @@ from turnlog.ingest.origin import find_origin, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
+from turnlog.store.opening import find_holder, open_store
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles, path_text
+
+
+def refresh(settings: Settings) -> None:
+    """Archive what is new of the sessions of this machine; the archive must be there.
+
+    What stands in the way is said, and the archive stays as it is.
+    """
+    there = [path for path in settings.session_dirs if path.is_dir()]
+    sessions = locate_sessions(there).sessions
+    try:
+        if _is_behind(settings, there, sessions):
+            _archive_new(settings, there, sessions)
+    except NewerStoreError:
+        raise
+    except BusyStoreError:
+        pass  # whoever writes does it
+    except (StoreError, OSError) as error:
+        warn(f"the archive is not up to date: {error}")
+
+
+def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> bool:
+    place = settings.place
+    try:
+        opened = open_store(place, read_only=True)
+    except NewerStoreError:
+        raise
+    except StoreError:
+        return True  # of an older version: opening it for writing brings it up
+    with closing(opened) as store:
+        if find_holder(place, find_origin(settings.home)) is not None:
+            return False
+        unchanged = report_unchanged(
+            sessions,
+            store.list_known(LOCAL),
+            find_origin(settings.home),
+            there,
+            list_forgotten(store),
+            lambda files: _excludes(settings, files),
+        )
+    return unchanged is None
+
+
+def _excludes(settings: Settings, files: SessionFiles) -> bool:
+    if not settings.exclude:
+        return False
+    from turnlog.ingest.exclusions import Exclusion
+
+    return Exclusion(settings.exclude).excludes(files)
+
+
+def _archive_new(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> None:
+    from turnlog.ingest.lease import hold_lease
+    from turnlog.ingest.pipeline import sync
+
+    place = settings.place
+    with closing(open_store(place)) as store, hold_lease(place, lambda: None), waiting("Archiving") as progress:
+        sync(
+            store,
+            place,
+            [files for files in sessions if not _excludes(settings, files)],
+            origin=find_origin(settings.home),
+            within=there,
+            forgotten=list_forgotten(store),
+            on_progress=progress,
+        )
+
 
 _PATIENCE = 1.0
 """How long to wait for another process to be done before it is asked to do this, too."""
@@ -47,22 +114,18 @@ Examples:
     "--workers", type=click.IntRange(1, 64), help="How many processes read files.  [default: by size]"
 )
 @click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
-@json_option
-@color_option
-def sync_command(
-    paths: tuple[Path, ...], workers: int | None, watches: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, output: Output) -> None:
     """Keep what Claude Code wrote: every byte of every session, for good.
 
     Looks at the sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, or at those in PATHs, and archives what
     is new since the last time. What Claude Code has deleted since then stays in the archive.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     if watches:
         from turnlog.cli.sync_watch import watch
 
-        watch(settings, output, paths, as_json)
+        watch(settings, output, paths)
         return
     located, within = _locate(paths, settings)
     for obstacle in located.obstacles:
@@ -76,12 +139,8 @@ def sync_command(
             report = _sync(settings, store, paths, sessions, within, workers)
         save_machine_name(store, origin)
         imported = _import_spool(settings, store)
-    if as_json:
-        output.print_json(report)
-    else:
-        output.print([describe_sync(report)])
-        if imported:
-            output.print([f"{plural(imported, 'hook event')} archived"])
+    told = [f"{plural(imported, 'hook event')} archived"] if imported else []
+    output.show(report, [describe_sync(report), *told])
 
 
 def _sync(

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
 
 from msgspec import Struct
 
-from turnlog.cli.files import warn
 from turnlog.cli.output import Output, waiting
-from turnlog.cli.refresh import describe_sync
+from turnlog.cli.plain_text import describe_sync
 from turnlog.cli.stores import open_for
-from turnlog.cli.terminal import MisuseError, clean_line
+from turnlog.cli.terminal import MisuseError, clean_line, stopped_by_signals, warn
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
@@ -27,6 +23,7 @@ from turnlog.ingest.origin import find_origin
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.watchers import choose_watcher
+from turnlog.shapes import fill
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text
 
@@ -45,7 +42,7 @@ class FollowedDocument(Struct, frozen=True, gc=False, kw_only=True):
     again_in: float
 
 
-def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: bool) -> None:
+def watch(settings: Settings, output: Output, paths: tuple[Path, ...]) -> None:
     """Archive all there is, and then what is written, until interrupted or terminated."""
     config_dirs = [_require_config_dir(path) for path in paths] or list(settings.session_dirs)
     watcher = choose_watcher(list_roots(config_dirs), env=os.environ)
@@ -66,7 +63,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...], as_json: 
 
         def on_report(followed: Followed) -> None:
             first.close()  # there is no end to the progress of the rest
-            _tell(output, followed, as_json)
+            _tell(output, followed)
 
         taker = SpoolImporter(Spool(settings.home / SPOOL), store)
         taker.start()
@@ -94,29 +91,9 @@ def _require_config_dir(path: Path) -> Path:
     return Path(os.path.abspath(path))
 
 
-@contextmanager
-def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """End in an orderly way when interrupted or terminated; at the second time, at once."""
-    received: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        stop()
-        signal.signal(number, signal.default_int_handler)
-
-    before = [(number, signal.signal(number, handle)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
-    if signal.SIGINT in received:
-        raise KeyboardInterrupt
-
-
-def _tell(output: Output, followed: Followed, as_json: bool) -> None:
-    if as_json:
-        output.print_json(_build_document(followed))
+def _tell(output: Output, followed: Followed) -> None:
+    if output.as_json:
+        output.print_json(fill(FollowedDocument, followed, paths=tuple(map(path_text, followed.paths))))
     elif followed.report is not None and output.is_terminal:
         output.print([f"{datetime.now():%H:%M:%S}  {_describe(followed, followed.report)}"])
     if followed.reason:
@@ -133,13 +110,3 @@ def _describe(followed: Followed, report: SyncReport) -> str:
     if report.gone:
         return f"{', '.join(names)}: deleted from disk and kept here"
     return f"{', '.join(names)}: {report.lines:,} lines, {report.bytes:,} bytes"
-
-
-def _build_document(followed: Followed) -> FollowedDocument:
-    return FollowedDocument(
-        occasion=followed.occasion,
-        paths=tuple(map(path_text, followed.paths)),
-        report=followed.report,
-        reason=followed.reason,
-        again_in=followed.again_in,
-    )

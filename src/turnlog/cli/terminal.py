@@ -16,8 +16,11 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from types import FrameType
 from typing import Final
 
 import click
@@ -111,19 +114,33 @@ def explain(error: OSError) -> str:
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-def confirm(question: str, *, yes: bool, as_json: bool = False) -> None:
-    """Ask, unless that was answered before; end the program, with nothing done, if the answer is no."""
-    if yes:
-        return
-    if as_json:
-        raise MisuseError("--json cannot ask for confirmation: use --yes or --dry-run")
-    if sys.stdin is None or sys.stdin.closed:
-        raise MisuseError("there is no terminal to ask for confirmation on: use --yes or --dry-run")
+def warn(message: str) -> None:
+    """Say something on the way."""
+    click.echo(f"turnlog: {clean_line(message)}", err=True)
+
+
+@contextmanager
+def handling_signals(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have interruption and termination handled by a function for as long as this lasts."""
+    before = [(number, signal.signal(number, handle)) for number in (signal.SIGINT, signal.SIGTERM)]
     try:
-        agreed = click.confirm(question, err=True)
-    except click.Abort:
-        click.echo(err=True)
-        agreed = False
-    if not agreed:
-        click.echo("turnlog: nothing was changed", err=True)
-        raise click.exceptions.Exit(FOUND_PROBLEMS)
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """End in an orderly way when interrupted or terminated; at the second time, at once."""
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        stop()
+        signal.signal(number, signal.default_int_handler)
+
+    with handling_signals(handle):
+        yield
+    if signal.SIGINT in received:
+        raise KeyboardInterrupt

@@ -6,11 +6,9 @@ are plain text: quick to load, and readable in a pipe as well as on a terminal.
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
@@ -18,12 +16,19 @@ from pathlib import Path
 
 import click
 import msgspec
-from msgspec import Struct
 
 from turnlog.cli.files import find_files, find_own_files
-from turnlog.cli.output import Output, color_option, json_option, pager_option
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean, clean_line, dim
-from turnlog.cli.units import LOCAL, count_text, duration_text
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.plain_text import (
+    LOCAL,
+    Column,
+    cell_width,
+    count_text,
+    duration_text,
+    render_csv,
+    render_table,
+)
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean_line, dim
 from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.store.places import is_made
@@ -49,6 +54,8 @@ _COUNTS = {
     "cache_write_1h": "write 1h",
     "web_searches": "searches",
 }
+_Filled = tuple[Column, list[str]]
+"""A column, and its cells from top to bottom."""
 _SPECIAL = {
     Grouping.SESSION: ("project", "title", "reported_usd"),
     Grouping.TOOL: ("calls", "failed", "seconds"),
@@ -57,98 +64,89 @@ _SPECIAL = {
 
 
 def render_usage(report: UsageReport, width: int, color: bool) -> Iterator[str]:
-    """Yield the table and its notes."""
+    """Yield the table, whose last line is a sum, and its notes."""
     columns = _list_columns(report, count_text)
-    if sum(max(map(_cell_width, (each.name, *each.cells))) + 2 for each in columns) > width:
+    if sum(max(map(cell_width, (column.name, *cells))) + 2 for column, cells in columns) > width:
         columns = _list_columns(report, _shorten_count)
-    yield from _render_table(columns, width, color=color, foot=True)
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    *lines, total = render_table([column for column, _ in columns], rows, width, color=color)
+    yield from (*lines, bold(total, color))
     for note in _list_notes(report):
         yield dim(clean_line(note), color)
 
 
-def render_csv(report: UsageReport) -> str:
+def render_usage_csv(report: UsageReport) -> str:
     """Return the rows as CSV, with a line of names; the total is left to whoever adds them up.
 
     Broken down, the parts stand there, each with the name of its row.
     """
-    import csv
-
-    text = io.StringIO()
-    special = _SPECIAL.get(report.by, ())
     parts = [] if report.breakdown is None else [report.breakdown]
     names = [_HEADINGS.get(report.by, report.by), *parts, *_COUNTS, "incomplete", "cost_usd", "saved_usd"]
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, "unpriced", "estimated", "first", "last", *special])
+    names += ["unpriced", "estimated", "first", "last", *_SPECIAL.get(report.by, ())]
+    rows: list[list[object]] = []
     for row in report.rows:
-        rest = _list_special(row)
         if report.breakdown is None:
-            writer.writerow([row.name or "", *_list_cells(row), *rest])
-        else:
-            for part in row.breakdown:
-                writer.writerow([row.name or "", part.name or "", *_list_cells(part), *rest])
-    return text.getvalue()
+            rows.append([row.name, *_list_cells(row), *_list_special(row, report.by)])
+        rows += (
+            [row.name, part.name, *_list_cells(part), *_list_special(row, report.by)] for part in row.breakdown
+        )
+    return render_csv(names, rows)
 
 
 def _list_cells(row: UsageRow) -> list[object]:
-    counts = [getattr(row, name) for name in _COUNTS]
-    money = [format(row.cost_usd, "f"), format(row.saved_usd, "f")]
     doubts = [sum(row.unpriced.values()), sum(row.estimated.values())]
-    return [*counts, row.incomplete, *money, *doubts, row.first or "", row.last or ""]
+    counts = [getattr(row, name) for name in _COUNTS]
+    return [*counts, row.incomplete, row.cost_usd, row.saved_usd, *doubts, row.first, row.last]
 
 
-def _list_special(row: UsageRow) -> list[object]:
-    if row.session is not None:
-        reported = row.session.reported_usd
-        amount = "" if reported is None else format(reported, "f")
-        return [row.session.project or "", row.session.title or "", amount]
-    if row.block is not None:
-        block = row.block
-        projected = [block.projected_tokens, format(block.projected_usd, "f")]
-        return [block.end, str(block.active).lower(), block.minutes_left, *projected]
-    if row.tool is not None:
-        return [row.tool.calls, row.tool.failed, row.tool.seconds]
-    return []
+def _list_special(row: UsageRow, by: Grouping) -> list[object]:
+    own = row.session or row.block or row.tool
+    return [] if own is None else [getattr(own, name) for name in _SPECIAL.get(by, ())]
 
 
-def _list_columns(report: UsageReport, count: Callable[[int], str]) -> list[_Column]:
+def _figures(name: str) -> Column:
+    return Column(name, right=True)
+
+
+def _list_columns(report: UsageReport, count: Callable[[int], str]) -> list[_Filled]:
     rows = [line for row in report.rows for line in (row, *row.breakdown)]
     inner = {id(part) for row in report.rows for part in row.breakdown}
     # Searches are rare: without any, there is no column for them.
     names = [name for name in _COUNTS if name != "web_searches" or report.total.web_searches]
     first = [_name(row, report, id(row) in inner) for row in rows]
     return [
-        _Column(_HEADINGS.get(report.by, report.by), [*first, "total"], is_text=True),
+        (Column(_HEADINGS.get(report.by, report.by), least=_NARROWEST, tail=True), [*first, "total"]),
         *_list_special_columns(report, rows, count),
         *(
-            _Column(_COUNTS[name], [_count(row, name, count) for row in (*rows, report.total)])
+            (_figures(_COUNTS[name]), [_count(row, name, count) for row in (*rows, report.total)])
             for name in names
         ),
-        _Column("cost", [_cost(row) for row in (*rows, report.total)]),
+        (_figures("cost"), [_cost(row) for row in (*rows, report.total)]),
         *_list_own_figures(report, rows),
     ]
 
 
 def _list_special_columns(
     report: UsageReport, rows: list[UsageRow], count: Callable[[int], str]
-) -> Iterator[_Column]:
+) -> Iterator[_Filled]:
     if report.by is Grouping.TOOL:
         tallies = [row.tool for row in rows]
         calls = [each.calls if each else 0 for each in tallies]
         failed = [each.failed if each else 0 for each in tallies]
         seconds = [each.seconds if each else 0.0 for each in tallies]
-        yield _Column("calls", [*(count(each) if each else "" for each in calls), count(sum(calls))])
-        yield _Column("failed", [*(count(each) if each else "" for each in failed), count(sum(failed))])
-        yield _Column("time", [duration_text(each) if each else "" for each in (*seconds, sum(seconds))])
+        yield (_figures("calls"), [*(count(each) if each else "" for each in calls), count(sum(calls))])
+        yield (_figures("failed"), [*(count(each) if each else "" for each in failed), count(sum(failed))])
+        yield (_figures("time"), [duration_text(each) if each else "" for each in (*seconds, sum(seconds))])
     elif report.by is Grouping.BLOCKS:
         states = [row.block for row in rows]
         left = [duration_text(each.minutes_left * 60) if each and each.active else "" for each in states]
-        yield _Column("left", [*left, ""])
+        yield (_figures("left"), [*left, ""])
 
 
-def _list_own_figures(report: UsageReport, rows: list[UsageRow]) -> Iterator[_Column]:
+def _list_own_figures(report: UsageReport, rows: list[UsageRow]) -> Iterator[_Filled]:
     own = [row.session.reported_usd if row.session else None for row in rows]
     if any(each is not None for each in own):
-        yield _Column("own figure", [*("" if each is None else money_text(each) for each in own), ""])
+        yield (_figures("own figure"), [*("" if each is None else money_text(each) for each in own), ""])
 
 
 def _name(row: UsageRow, report: UsageReport, is_part: bool) -> str:
@@ -212,40 +210,8 @@ def _own_figures(reported: tuple[ReportedCost, ...]) -> str:
     return f"Claude Code's own figure for {sessions}: {said}; computed from their lines: {computed}"
 
 
-_GAP = "  "
 _NARROWEST = 12
 _UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
-
-
-class _Column(Struct):
-    """A column: its name, and its cells from top to bottom."""
-
-    name: str
-    cells: list[str]
-    is_text: bool = False
-    """Whether it is aligned on the left, and cut where there is no room."""
-
-
-def _render_table(columns: Sequence[_Column], width: int, *, color: bool, foot: bool) -> Iterator[str]:
-    """Yield the lines of a table; with `foot`, the last line is a sum. What is in it must have been cleaned."""
-    widths = [max(map(_cell_width, (column.name, *column.cells))) for column in columns]
-    room = width - sum(widths) - len(_GAP) * (len(widths) - 1)
-    for at in sorted((at for at, column in enumerate(columns) if column.is_text), key=lambda at: -widths[at]):
-        if room < 0:
-            cut = max(min(widths[at], _NARROWEST), widths[at] + room)
-            room += widths[at] - cut
-            widths[at] = cut
-    yield bold(_join([column.name for column in columns], columns, widths), color)
-    rows = list(zip(*(column.cells for column in columns), strict=True))
-    for number, row in enumerate(rows):
-        yield bold(_join(row, columns, widths), color and foot and number == len(rows) - 1)
-
-
-def _cell_width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_width_of, text))
 
 
 def _shorten_count(count: int) -> str:
@@ -254,30 +220,6 @@ def _shorten_count(count: int) -> str:
         if abs(count) >= unit:
             return f"{count / unit:.1f}{name}" if abs(count) < 100 * unit else f"{count / unit:.0f}{name}"
     return str(count)
-
-
-def _join(cells: Sequence[str], columns: Sequence[_Column], widths: Sequence[int]) -> str:
-    parts = []
-    for cell, column, width in zip(cells, columns, widths, strict=True):
-        text = _cut(cell, width)
-        blanks = " " * (width - _cell_width(text))
-        parts.append(text + blanks if column.is_text else blanks + text)
-    return _GAP.join(parts).rstrip()
-
-
-def _cut(text: str, width: int) -> str:
-    """Return as much of a text as there is room for: the end, which tells more of paths and names."""
-    if _cell_width(text) <= width:
-        return text
-    while text and _cell_width(text) >= width:
-        text = text[1:]
-    return f"…{text}"
-
-
-def _width_of(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 _PATH = "--path"
@@ -381,10 +323,7 @@ Examples:
     metavar="FILE",
     help='Prices of your own, in dollars per million tokens: {"model": {"input": 3, "output": 15}}.',
 )
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
-@color_option
-@pager_option
+@output_options(csv=True, pager=True)
 def usage_command(
     by: str,
     since: date | int | None,
@@ -396,18 +335,14 @@ def usage_command(
     paths: tuple[Path, ...],
     no_sync: bool,
     price_file: Path | None,
-    as_json: bool,
-    as_csv: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Count tokens and cost, each answer once.
 
     An answer that is on several lines or in several files counts once, and sub-agents count. A note names
     answers that were recorded before completion, that have no price, or only an approximate one.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     if by == Grouping.TOOL and breakdown is not None:
         raise MisuseError("rows by tool cannot be broken down")
     now = datetime.now(UTC)
@@ -428,7 +363,7 @@ def usage_command(
         report, complete, where = _report_files(settings, query, paths, own)
     else:
         report, complete, where = _report_archive(settings, query, own, no_sync), True, "the archive"
-    _print(output, report, as_json, as_csv)
+    _print(output, report)
     if not (report.rows or report.reported):
         raise NothingFoundError(_explain_nothing(report, project, where))
     if not complete:
@@ -474,7 +409,7 @@ def _report_archive(
     from turnlog.store.opening import open_store
 
     if not no_sync:
-        from turnlog.cli.refresh import refresh
+        from turnlog.cli.sync import refresh
 
         refresh(settings)
     with closing(open_store(settings.place, read_only=True)) as store:
@@ -486,12 +421,11 @@ def _report_archive(
         return build_report(RecountedUsage(store, OWNER, prices), query)
 
 
-def _print(output: Output, report: UsageReport, as_json: bool, as_csv: bool) -> None:
-    if as_json:
+def _print(output: Output, report: UsageReport) -> None:
+    if output.as_json:
         output.print_json(report)
-    elif as_csv:
-        text = render_csv(report)
-        output.print_bytes([(clean(text) if output.is_terminal else text).encode("utf-8", "replace")])
+    elif output.as_csv:
+        output.print_csv(render_usage_csv(report))
     elif report.rows or report.reported:
         output.print(render_usage(report, output.width, output.has_color))
 

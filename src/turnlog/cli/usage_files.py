@@ -9,22 +9,28 @@ import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from turnlog.cli.files import Found, warn
+from turnlog.cli.files import FoundFiles
 from turnlog.cli.output import waiting
-from turnlog.cli.terminal import explain
+from turnlog.cli.terminal import explain, warn
+from turnlog.instants import to_microseconds
 from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.source import AnswerCell, CallUse
+from turnlog.store.usage.source import FAILED, AnswerCell, CallUse
 from turnlog.transcripts.files.session_files import path_text, project_name
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
 from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, scan_file
+
+if TYPE_CHECKING:
+    from turnlog.messages import Line
 
 _WORTH_PROCESSES = 24 << 20
 """Below so many bytes, starting another process takes longer than the work."""
@@ -198,7 +204,7 @@ def _frame(done: list[ScannedFile]) -> bytes:
 class FileUsage:
     """What some files say, each answer once."""
 
-    def __init__(self, found: Found, prices: Prices) -> None:
+    def __init__(self, found: FoundFiles, prices: Prices) -> None:
         """Read all files; what cannot be read is said, and makes the figures incomplete."""
         self._found = found
         self._prices = prices
@@ -212,7 +218,7 @@ class FileUsage:
         self._homes: dict[str, Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
-        show = _show_progress if sys.stderr.isatty() else show_nothing
+        show = partial(waiting, "Reading sessions") if sys.stderr.isatty() else show_nothing
         self._take(scan_files(found.paths, found.sizes, show=show))
 
     def list_cells(self) -> list[UsageCell]:
@@ -234,12 +240,10 @@ class FileUsage:
 
     def list_calls(self) -> list[CallUse]:
         """Return the calls of all files."""
-        from turnlog.cli.usage_calls import read_calls
-
         calls: list[CallUse] = []
         for path in self._found.paths:
             with suppress(OSError):  # it was said when its usage was read
-                calls += read_calls(path)
+                calls += _read_calls(path)
         return calls
 
     def list_reported(self) -> list[ReportedCost]:
@@ -305,9 +309,30 @@ class FileUsage:
             self._homes.update(dict.fromkeys(own, home))
 
 
-def _show_progress() -> Showing:
+def _read_calls(path: Path) -> Iterator[CallUse]:
+    """Yield the calls of a file; raises `OSError`."""
+    from turnlog.messages.envelope import instant
+    from turnlog.transcripts.calls.builder import build_calls
+    from turnlog.transcripts.files.reader import read_lines
+    from turnlog.transcripts.usage.sightings import find_sighting
 
-    return waiting("Reading sessions")
+    def find_time(line: Line) -> int | None:
+        moment = instant(getattr(line.entry, "timestamp", None))
+        return None if moment is None else to_microseconds(moment)
+
+    source = path_text(path)
+    for index, call in enumerate(build_calls(read_lines(path, source=source)).calls):
+        answer = find_sighting(call.place.line)
+        yield CallUse(
+            message=None if answer is None else answer.message,
+            id=call.id,
+            name=call.name,
+            failed=call.state in FAILED,
+            started=find_time(call.place.line),
+            ended=None if call.result is None else find_time(call.result.place.line),
+            source=source,
+            order=index,
+        )
 
 
 def _by_worth(reported: ReportedSighting) -> tuple[object, ...]:

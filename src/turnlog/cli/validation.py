@@ -17,14 +17,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file, warn
-from turnlog.cli.output import Output, color_option, json_option, pager_option, track, waiting
+from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file
+from turnlog.cli.output import Output, output_options, track, waiting
 from turnlog.cli.session_input import is_file_name, open_shown
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain
-from turnlog.config import Settings
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain, warn
 from turnlog.errors import MigrationError
 from turnlog.export.plain import plural
 from turnlog.messages import Dialect, Line
+from turnlog.shapes import fill
 from turnlog.transcripts.files.reader import LineSplitter, Tail, read_lines
 from turnlog.transcripts.files.session_files import path_text
 from turnlog.transcripts.migration import CorrectionKind, Leftover, LeftReason, Migration, migrate
@@ -132,15 +132,8 @@ def build_report(files: Iterable[FileReport]) -> ValidationReport:
 
 
 def _finding_item(finding: Finding) -> FindingItem:
-    return FindingItem(
-        severity=finding.severity,
-        rule=finding.rule.id,
-        message=finding.message,
-        line=finding.number,
-        offset=None if finding.at is None else finding.at.offset,
-        path=finding.path,
-        dialect=finding.dialect,
-    )
+    offset = None if finding.at is None else finding.at.offset
+    return fill(FindingItem, finding, rule=finding.rule.id, line=finding.number, offset=offset)
 
 
 def _in_order(counts: Counter[Severity]) -> dict[Severity, int]:
@@ -240,18 +233,14 @@ Examples:
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not just the first ten of a kind.")
 @click.option("--rules", is_flag=True, help="List the rules instead.")
-@json_option
-@color_option
-@pager_option
+@output_options(pager=True)
 def validate_command(
     names: tuple[Path, ...],
     severity: str,
     strict: bool,
     everything: bool,
     rules: bool,
-    as_json: bool,
-    color: bool | None,
-    pager: bool | None,
+    output: Output,
 ) -> None:
     """Check session files against the rules of their dialects.
 
@@ -260,10 +249,9 @@ def validate_command(
     name that you gave it. Exit status 1 means that there are errors; what is normal in real sessions is a
     note.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager)
+    settings = output.settings
     if rules:
-        output.print_json(RULES) if as_json else output.print(render_rules())
+        output.show(RULES, render_rules())
         return
     if not names:
         raise click.UsageError("Missing argument 'PATH|ID...'.", click.get_current_context())
@@ -282,11 +270,9 @@ def validate_command(
             ):
                 reports += validate_session(shown.name, session, threshold)
     report = build_report(reports)
-    if as_json:
-        output.print_json(report)
-    elif report.lines or any(report.counts.values()):
-        output.print(render_findings(report, everything))
-    if not report.lines and not any(report.counts.values()):
+    is_empty = not report.lines and not any(report.counts.values())
+    output.show(report, [] if is_empty else render_findings(report, everything))
+    if is_empty:
         raise NothingFoundError(
             f"no lines in {found.describe() if found.paths else ', '.join(map(str, given)) or STDIN_NAME}"
         )
@@ -387,18 +373,14 @@ Examples:
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists; it may be IN itself.")
-@json_option
-@color_option
-def migrate_command(
-    source: Path, target: Path, dry_run: bool, force: bool, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, output: Output) -> None:
     """Correct stored tool messages that have the wrong parents.
 
     IN holds documents of tool messages, one per line or as mongoexport writes them; OUT gets the same bytes
     except for parents and flags that are wrong (spec 003). Migrating again changes nothing. What cannot be
     decided for certain is left as it is, and listed.
     """
-    output = Output(Settings.from_env(), color, pager=False)
     require_file(source)
     try:
         with waiting(f"Migrating {path_text(source)}") as report:
@@ -406,29 +388,21 @@ def migrate_command(
     except MigrationError as error:
         hint = "" if force or not target.is_file() else "; --force overwrites it"
         raise MisuseError(f"{error}{hint}") from error
-    if as_json:
-        output.print_json(_migration_document(done, source, target, dry_run))
-    elif done.documents:
-        output.print(render_migration(done, dry_run))
+    shown = render_migration(done, dry_run) if done.documents else []
+    output.show(_migration_document(done, source, target, dry_run), shown)
     if not done.documents:
         raise NothingFoundError(f"{path_text(source)}: no documents")
 
 
 def _migration_document(done: Migration, source: Path, target: Path, dry_run: bool) -> MigrationDocument:
-    return MigrationDocument(
+    return fill(
+        MigrationDocument,
+        done,
         source=path_text(source),
         target=path_text(target),
         dry_run=dry_run,
-        documents=done.documents,
-        tool_uses=done.tool_uses,
-        tool_results=done.tool_results,
-        right=done.right,
-        changed=done.changed,
         corrected=done.count_corrections(),
         left_for=done.count_left(),
-        corrections=tuple(
-            CorrectionItem(each.at.offset, each.uuid, each.kinds, each.old_parent, each.parent)
-            for each in done.corrections
-        ),
-        left=tuple(LeftoverItem(each.at.offset, each.uuid, each.reason) for each in done.left),
+        corrections=tuple(fill(CorrectionItem, each, offset=each.at.offset) for each in done.corrections),
+        left=tuple(fill(LeftoverItem, each, offset=each.at.offset) for each in done.left),
     )

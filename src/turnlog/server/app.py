@@ -35,16 +35,13 @@ from msgspec import Struct
 
 from turnlog.ingest.spool import SPOOL
 from turnlog.server import audit
-from turnlog.server.asgi import App, Compression, Heads, Receive, Scope, Send
-from turnlog.server.audit import Auditor, build_visit
-from turnlog.server.board import board
-from turnlog.server.board.watch import StateWatch
+from turnlog.server.asgi import PAGE, App, Compression, Heads, Pages, Receive, Scope, Send
+from turnlog.server.audit import Auditor, build_asked, build_visit
 from turnlog.server.errors import ErrorDocument
 from turnlog.server.links import LinkLayer
 from turnlog.server.live import LiveHub
 from turnlog.server.notifications import Notifier
-from turnlog.server.pages import PAGE, Pages
-from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, refuse_unknown
+from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, provide, refuse_unknown
 from turnlog.server.routes import (
     actions,
     archive,
@@ -55,6 +52,7 @@ from turnlog.server.routes import (
     live,
     login,
     messages,
+    mission_control,
     people,
     search,
     sessions,
@@ -67,10 +65,11 @@ from turnlog.server.routes.hooks import HookReceiver
 from turnlog.server.routes.ingest import UploadProcess
 from turnlog.server.routes.live import build_live
 from turnlog.server.routes.status import ArchiveCounter, Metrics, Readiness
-from turnlog.server.security.gate import EXCEPTION_HANDLERS, Gate, Hosts, Limits, Seen
+from turnlog.server.security.gate import EXCEPTION_HANDLERS, AnsweredRequest, Gate, Hosts, Limits
 from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
+from turnlog.server.state_watch import StateWatch
 from turnlog.server.sync import SyncState
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.accounts.opening import open_accounts
@@ -81,83 +80,14 @@ from turnlog.store.places import home_of
 
 logger = logging.getLogger("turnlog.server.requests")
 
-HANDLERS: Sequence[Any] = (
-    status.get_health,
-    status.get_ready,
-    login.open_page,
-    login.create_key,
-    login.get_login,
-    login.log_in,
-    login.log_out,
-    login.begin_login,
-    login.finish_login,
-    people.get_me,
-    people.list_users,
-    people.add_user,
-    people.change_user,
-    people.disable_user,
-    people.enable_user,
-    people.list_tokens,
-    people.create_token,
-    people.revoke_token,
-    people.list_machines,
-    people.assign_machine,
-    status.get_metrics,
-    status.get_status,
-    sessions.list_projects,
-    sessions.list_sessions,
-    sessions.list_facets,
-    sessions.get_session_detail,
-    sessions.change_marks,
-    messages.list_messages,
-    messages.get_raw_message,
-    timeline.list_timeline,
-    actions.list_actions,
-    conversation.list_turns,
-    conversation.get_tree,
-    conversation.list_agents,
-    conversation.list_problems,
-    conversation.list_sidechains,
-    conversation.list_sidechain_calls,
-    conversation.list_calls,
-    messages.get_image,
-    messages.get_tool_result,
-    messages.list_captures,
-    messages.get_capture,
-    search.search,
-    sessions.get_usage,
-    archive.get_archive,
-    archive.verify_archive,
-    archive.find_verification,
-    archive.lift_tombstone,
-    archive.forget_session,
-    archive.restore_files,
-    exports.export_sessions,
-    exports.preview_export,
-    live.open_stream,
-    hooks.receive_hook,
-    hooks.list_hook_events,
-    ingest.get_ingest_state,
-    ingest.receive_upload,
-    ingest.receive_uploaded_hooks,
-    board.get_mission_control,
-    status.get_notifications,
-    status.test_notifications,
-    sharing.list_rules,
-    sharing.set_rule,
-    sharing.weigh_rule,
-    sharing.list_links,
-    sharing.preview_link,
-    sharing.create_link,
-    sharing.revoke_link,
-    archive.weigh_session,
-    archive.delete_session,
-    audit.list_audit,
-    sharing.get_access,
-    sharing.change_access,
-    sharing.change_accesses,
-)
-"""All routes, in the order in which the schema has them; a new one is added here."""
+_RESOURCES = (
+    status, login, people, sessions, messages, timeline, actions, conversation, search, archive, exports, live,
+    hooks, ingest, mission_control, sharing, audit,
+)  # fmt: skip
+HANDLERS = [
+    each for module in _RESOURCES for each in vars(module).values() if isinstance(each, HTTPRouteHandler)
+]
+"""All routes: what handles requests in the module of a resource."""
 
 
 class Application:
@@ -220,7 +150,8 @@ def build_app(
         dependencies={
             **build_dependencies(store, accounts, syncing),
             "visit": Provide(build_visit, sync_to_thread=False),
-            **{name: _give(part) for name, part in parts.items()},
+            "asked": Provide(build_asked, sync_to_thread=False),
+            **{name: provide(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,
         openapi_config=OpenAPIConfig(
@@ -232,17 +163,13 @@ def build_app(
         on_shutdown=[notifier.stop, live.stop, verifying.stop, uploads.stop, hooks.stop],
     )
 
-    def on_seen(seen: Seen) -> None:
+    def on_seen(seen: AnsweredRequest) -> None:
         metrics.observe(seen)
         told = seen.method, seen.route, seen.status, seen.seconds * 1000
         logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})
 
     inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, context.redact_words)
     return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
-
-
-def _give(part: object) -> Provide:
-    return Provide(lambda: part, sync_to_thread=False)
 
 
 _METHODS = ("get", "put", "post", "delete", "patch")

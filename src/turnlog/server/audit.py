@@ -13,26 +13,37 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any
 
 from litestar import Request, get
 from litestar.di import NamedDependency
-from litestar.params import QueryParameter, SkipValidation
+from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.requests import LARGEST, GivenAccounts, Limit
-from turnlog.server.security.callers import Caller, CallerKind, GivenCaller
+from turnlog.server.requests import (
+    GivenAccounts,
+    GivenScope,
+    GivenStore,
+    Limit,
+    NamedSession,
+    check_unchanged,
+    integer,
+    query,
+)
+from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.sessions import find_session, name_session
-from turnlog.server.values import instant_of
+from turnlog.server.values import Recent, instant_of
+from turnlog.shapes import fill
 from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.queries.actions import SessionActions
 
 logger = logging.getLogger("turnlog.server")
 
@@ -59,7 +70,7 @@ class Auditor:
     def __init__(self, accounts: Accounts | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._visits: OrderedDict[_Known, float] = OrderedDict()
+        self._visits: Recent[_Known, float] = Recent(_MOST)
         self._lock = threading.Lock()
 
     def note_looks(self, caller: Caller, looks: Iterable[Look], action: Action, client: str = "") -> None:
@@ -81,19 +92,12 @@ class Auditor:
             new = {known: look for known, look in wanted.items() if not self._is_open(known)}
             if not new:
                 return
-            at_ns = time.time_ns()
-            entries = [
-                AuditEntry(
-                    at_ns=at_ns,
-                    who=caller.name,
-                    action=action,
-                    link=by,
-                    session=look.session,
-                    person=look.person,
-                )
-                for look in new.values()
-            ]
-            self.record(entries)
+            self.record(
+                [
+                    build_entry(caller, action, look.person, link=by, session=look.session)
+                    for look in new.values()
+                ]
+            )
             if link is not None:
                 self._count_opened(link.id)
             self._remember(new)
@@ -126,10 +130,7 @@ class Auditor:
     def _remember(self, visits: Iterable[_Known]) -> None:
         now = self._clock()
         for known in visits:
-            self._visits[known] = now
-            self._visits.move_to_end(known)
-        while len(self._visits) > _MOST:
-            self._visits.popitem(last=False)
+            self._visits.keep(known, now)
 
     def _count_opened(self, id: str) -> None:
         try:
@@ -154,6 +155,10 @@ class Visit(Struct, frozen=True):
         """Record that sessions are about to be shown; raises `RequestError` if that cannot be done."""
         self.audit.note_looks(self.caller, looks, action, self.client if self.caller.link else "")
 
+    def record(self, action: Action, person: str | None = None, **what: Any) -> None:
+        """Record something that was just done, as `build_entry` has it; raises as `Auditor.record`."""
+        self.audit.record([build_entry(self.caller, action, person, **what)])
+
 
 GivenVisit = NamedDependency[SkipValidation[Visit]]
 """Parameter `visit`: who asks, for what has to be recorded."""
@@ -164,9 +169,9 @@ def build_visit(request: Request[Any, Any, Any], caller: GivenCaller, audit: Giv
     return Visit(caller, audit, request.client.host if request.client else "")
 
 
-def build_entry(caller: Caller, action: Action, person: str | None, detail: str = "") -> AuditEntry:
-    """Return what is recorded of something that was just done."""
-    return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, detail=detail)
+def build_entry(caller: Caller, action: Action, person: str | None = None, **what: Any) -> AuditEntry:
+    """Return what is recorded of something that was just done: to a `session` or `link`, with a `detail`."""
+    return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, **what)
 
 
 def get_session(
@@ -196,17 +201,6 @@ class HeardSession(Struct, frozen=True):
         return 0 if self.stored is None else self.stored.revision
 
 
-def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> HeardSession:
-    """Return a session known from files or from hooks, and record the look; raises as `get_session`."""
-    try:
-        session = get_session(store, visible, name, visit)
-    except NotFoundError:
-        if not has_deliveries(store, visible, name, visit):
-            raise
-        return HeardSession(name, name, None)
-    return HeardSession(session.key, session.row.session_id or name_session(session), session)
-
-
 def has_deliveries(
     store: CaredStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
 ) -> bool:
@@ -224,6 +218,70 @@ def has_deliveries(
 def may_change(caller: Caller, person: str | None) -> bool:
     """Return whether a caller may set who sees this person's session, make links to it, and delete it."""
     return caller.is_admin or (caller.may_write and person is not None and person == caller.name)
+
+
+def get_own(store: Store, visible: Scope, name: str, visit: Visit, refusal: str) -> StoredSession:
+    """Return a session that the caller may change, as `get_session` does; raises `RequestError` for others."""
+    session = get_session(store, visible, name, visit)
+    if not may_change(visit.caller, session.person):
+        raise forbid(refusal)
+    return session
+
+
+class AskedSession(Struct, frozen=True):
+    """The session that an address names; it is looked for, and that recorded, when a handler asks for it."""
+
+    request: Request[Any, Any, Any]
+    name: str
+    store: CaredStore
+    visible: Scope
+    visit: Visit
+
+    def get(self) -> StoredSession:
+        """Return the session; raises as `get_session`."""
+        return get_session(self.store, self.visible, self.name, self.visit)
+
+    def get_own(self, refusal: str) -> StoredSession:
+        """Return the session if the caller may change it; raises `RequestError` with a refusal otherwise."""
+        return get_own(self.store, self.visible, self.name, self.visit, refusal)
+
+    def get_heard(self) -> HeardSession:
+        """Return the session, known from files or from hooks; raises as `get_session`."""
+        try:
+            session = self.get()
+        except NotFoundError:
+            if not has_deliveries(self.store, self.visible, self.name, self.visit):
+                raise
+            return HeardSession(self.name, self.name, None)
+        return HeardSession(session.key, session.row.session_id or name_session(session), session)
+
+    def get_unchanged(self) -> StoredSession:
+        """Return the session, unless the client has this state of it: then `NotModifiedError` is raised."""
+        session = self.get()
+        check_unchanged(self.request, session.key, session.revision)
+        return session
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[StoredSession, SessionActions]]:
+        """Yield the session, as `get_unchanged` returns it, and what it is made of."""
+        session = self.get_unchanged()
+        with self.store.open_session(self.visible, session.key) as opened:
+            yield session, opened
+
+
+GivenSession = NamedDependency[SkipValidation[AskedSession]]
+"""Parameter `asked`: the session that the address names."""
+
+
+def build_asked(
+    request: Request[Any, Any, Any],
+    id: NamedSession,
+    store: GivenStore,
+    visible: GivenScope,
+    visit: GivenVisit,
+) -> AskedSession:
+    """Return which session is asked for, and by whom."""
+    return AskedSession(request, id, store, visible, visit)
 
 
 class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
@@ -252,45 +310,20 @@ class AuditPage(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `before` to continue; null at the end."""
 
 
-def _view_entry(entry: AuditEntry) -> AuditItem:
-    """Return an entry as the API shows it."""
-    return AuditItem(
-        id=entry.id,
-        at=instant_of(entry.at_ns),
-        who=entry.who,
-        action=entry.action,
-        link=entry.link,
-        session=entry.session,
-        person=entry.person,
-        detail=entry.detail,
-    )
-
-
 @get("/api/audit", sync_to_thread=True)
 def list_audit(
     accounts: GivenAccounts,
     caller: GivenCaller,
-    who: Annotated[
-        str | None, QueryParameter(max_length=200, description="Who did it: the name of a user.")
-    ] = None,
+    who: Annotated[str | None, query("Who did it: the name of a user.", max_length=200)] = None,
     person: Annotated[
-        str | None,
-        QueryParameter(
-            max_length=200, description="The owner of the session, or the person concerned: a user's name."
-        ),
+        str | None, query("The owner of the session, or the person concerned: a user's name.", max_length=200)
     ] = None,
-    session: Annotated[
-        str | None, QueryParameter(max_length=200, description="The key of the session concerned.")
-    ] = None,
+    session: Annotated[str | None, query("The key of the session concerned.", max_length=200)] = None,
     action: Annotated[
-        list[str] | None,
-        QueryParameter(
-            max_items=50, description="What was done, such as `looked` or `link-opened`: any of these."
-        ),
+        list[str] | None, query("What was done, such as `looked` or `link-opened`: any of these.", max_items=50)
     ] = None,
     before: Annotated[
-        int | None,
-        QueryParameter(ge=1, le=LARGEST, description="Where to continue: `next` from the previous response."),
+        int | None, integer("Where to continue: `next` from the previous response.", least=1)
     ] = None,
     limit: Limit = 100,
 ) -> AuditPage:
@@ -309,7 +342,7 @@ def list_audit(
     found = accounts.list_audit(asked, before=before, limit=limit + 1)
     entries = found[:limit]
     return AuditPage(
-        entries=tuple(map(_view_entry, entries)),
+        entries=tuple(fill(AuditItem, each, at=instant_of(each.at_ns)) for each in entries),
         next=entries[-1].id if len(found) > limit else None,
     )
 

@@ -18,8 +18,8 @@ from turnlog.ingest.following import Followed, follow
 from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.origin import find_origin
 from turnlog.ingest.watchers import Watcher, choose_watcher
-from turnlog.server.children import find_place, open_input, prepare_child, send_report
-from turnlog.server.sync import News, SyncPhase
+from turnlog.server.processes import find_place, open_input, prepare_child, send_report
+from turnlog.server.sync import FollowerReport, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.locate import list_roots
@@ -50,9 +50,9 @@ def main(place: StorePlace) -> int:
         try:
             _follow(settings, place, watchers[-1])
         except BusyStoreError as error:
-            send_report(News(phase=SyncPhase.ELSEWHERE, reason=str(error)))
+            send_report(FollowerReport(phase=SyncPhase.ELSEWHERE, reason=str(error)))
         except TurnlogError as error:
-            send_report(News(phase=SyncPhase.FAILED, reason=str(error)))
+            send_report(FollowerReport(phase=SyncPhase.FAILED, reason=str(error)))
             return 1
         watchers.clear()
         ended.wait(_AGAIN_SECONDS)
@@ -63,7 +63,7 @@ def _follow(settings: Settings, place: StorePlace, watcher: Watcher) -> None:
     store = open_store(place)
     try:
         with hold_lease(place, watcher.stop):
-            send_report(News(phase=SyncPhase.SYNCING))
+            send_report(FollowerReport(phase=SyncPhase.SYNCING))
             follow(
                 store,
                 place,
@@ -89,13 +89,13 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            send_report(News(phase=SyncPhase.SYNCING, done=done, total=total))
+            send_report(FollowerReport(phase=SyncPhase.SYNCING, done=done, total=total))
 
 
 def _report(followed: Followed) -> None:
     report = followed.report
     send_report(
-        News(
+        FollowerReport(
             phase=SyncPhase.WATCHING,
             looked=True,
             reason=followed.reason,

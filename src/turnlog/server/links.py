@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import OrderedDict
 from collections.abc import Iterator, MutableMapping, Sequence
 from threading import Lock
 from typing import Any
@@ -29,6 +28,7 @@ from turnlog.server.audit import Auditor, Look
 from turnlog.server.errors import NotFoundError, RequestError, encode_failure
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.server.sessions import name_session
+from turnlog.server.values import Recent
 from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all
 from turnlog.store.model import LOCAL, Place, Viewer, find_access
@@ -183,7 +183,7 @@ class LinkRedactors:
         """Take words that no link shows."""
         self._store = store
         self._words = tuple(words)
-        self._kept: OrderedDict[str, LinkRedactor] = OrderedDict()
+        self._kept: Recent[str, LinkRedactor] = Recent(_MOST_KEPT)
         self._lock = Lock()
 
     def find(self, link: Link) -> LinkRedactor:
@@ -192,10 +192,7 @@ class LinkRedactors:
             known = self._kept.get(link.id)
             if known is None:
                 known = LinkRedactor(self._store, link.session, (*self._words, *link.words))
-                self._kept[link.id] = known
-            self._kept.move_to_end(link.id)
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+            self._kept.keep(link.id, known)
             return known
 
 

@@ -40,7 +40,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.server.errors import RequestError
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_text
+from turnlog.server.values import Recent, clean_text, view
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access
@@ -216,7 +216,7 @@ class SessionNames:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: Recent[str, str] = Recent(_MOST_NAMES)
         self._lock = Lock()
 
     def find(self, entry: ChangeEntry) -> str | None:
@@ -232,20 +232,12 @@ class SessionNames:
             return None
         name = name_session(stored)
         with self._lock:
-            self._known[entry.session] = name
-            if len(self._known) > _MOST_NAMES:
-                self._known.popitem(last=False)
+            self._known.keep(entry.session, name)
         return name
 
     def view(self, entry: ChangeEntry) -> ChangeEvent:
         """Return an entry as clients get it."""
-        return ChangeEvent(
-            kind=entry.kind,
-            session=clean_text(entry.session),
-            session_id=self.find(entry),
-            revision=entry.revision,
-            seq=entry.seq,
-        )
+        return view(ChangeEvent, entry, session_id=self.find(entry))
 
 
 def _coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:
@@ -416,7 +408,9 @@ class LiveHub:
         self._heartbeat_seconds = heartbeat_seconds
         self._beats = 0
         self._epoch = ""
-        self._followers: list[tuple[OnEntries, Callable[[], None], Callable[[], None]]] = []
+        self._on_entries: OnEntries = lambda _: None
+        self._on_start: Callable[[], None] = lambda: None
+        self._on_pause: Callable[[], None] = lambda: None
         self._reader: FeedReader | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
@@ -429,7 +423,7 @@ class LiveHub:
 
         `on_start` is called there before the first look, and `on_pause` every 15 seconds.
         """
-        self._followers.append((on_entries, on_start, on_pause))
+        self._on_entries, self._on_start, self._on_pause = on_entries, on_start, on_pause
 
     def watch(self, accounts: Accounts) -> None:
         """End the streams of those who are no longer let in; before `start`."""
@@ -507,8 +501,8 @@ class LiveHub:
             feed.last,
             self._take,
             self._find_pause,
-            on_start=lambda: _attempt(*(start for _, start, _ in self._followers)),
-            on_pause=lambda: _attempt(self._fill_all, *(pause for _, _, pause in self._followers)),
+            on_start=lambda: _attempt(self._on_start),
+            on_pause=lambda: _attempt(self._fill_all, self._on_pause),
         )
         self._reader.start()
         return True
@@ -600,7 +594,7 @@ class LiveHub:
         items, seq = self._encode(entries), entries[-1].seq
         self._call(lambda: self._put(self._everything, items, seq))
         self._fill_all()
-        _attempt(*(partial(on_entries, entries) for on_entries, _, _ in self._followers))
+        _attempt(partial(self._on_entries, entries))
 
     def _fill_all(self) -> None:
         _attempt(*(partial(self._fill, channel) for channel in list(self._channels.values())))

@@ -15,15 +15,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from turnlog.instants import find_moment
-from turnlog.messages import UNSET, Line, encode
+from turnlog.messages import Line, encode
 from turnlog.messages.blocks import Base64Source, ContentBlock, RedactedThinkingBlock, ToolResultBlock
 from turnlog.messages.blocks import ImageBlock as ImageContent
 from turnlog.messages.blocks import TextBlock as Said
@@ -44,6 +45,7 @@ from turnlog.server.values import (
     head_of,
     read_each,
     took_ms,
+    view,
 )
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
@@ -135,6 +137,16 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     """None if there is none, or if it was not requested."""
 
 
+class StripBar(Struct, frozen=True, gc=False, kw_only=True):
+    """A call as a bar, or several consecutive calls if there are many."""
+
+    ms: int | None
+    """How long it took, or the longest of several; None if unknown."""
+    failed: bool
+    """Whether it, or one of several, failed."""
+    category: Category
+
+
 class CallPage(Struct, frozen=True, gc=False, kw_only=True):
     """A page of a session's calls."""
 
@@ -203,22 +215,39 @@ def _kind_of(image: ImageContent) -> str:
 
 def view_call(chapter: Chapter, record: CallRecord) -> Call:
     """Return a call without its body."""
-    return Call(
-        index=record.index,
+    return view(
+        Call,
+        record,
         source=chapter.source,
         uuid=None,
-        id=clean_optional(record.id),
-        name=clean_text(record.name),
         category=Category(record.category),
         state=CallState(record.state),
         title="",
-        path=clean_optional(record.path),
-        changes_file=record.changes_file,
-        message=record.message,
-        agent_id=clean_optional(record.agent_id),
+        input=None,
+        result=None,
         started_at=find_moment(record.started),
         ended_at=find_moment(record.ended),
         duration_ms=took_ms(record.started, record.ended),
+    )
+
+
+_MOST_BARS = 60
+
+
+def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[StripBar, ...]:
+    """Return calls as bars; where there are more than so many, runs of the same length share one."""
+    bars = min(len(calls), most)
+    edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]
+    return tuple(_merge_calls(calls[start:end]) for start, end in pairwise(edges))
+
+
+def _merge_calls(calls: Sequence[CallRecord]) -> StripBar:
+    times = [took_ms(call.started, call.ended) for call in calls]
+    longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
+    return StripBar(
+        ms=times[longest],
+        failed=any(call.state == CallState.FAILED for call in calls),
+        category=Category(calls[longest].category),
     )
 
 
@@ -465,45 +494,32 @@ def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
     own = built.lines
     text, _ = cut(built.text, LONGEST_SAID)
     answer = _find_answer(own, window.answers)
-    parent = None if row.parent is None else clean_optional(window.ids.get(row.parent))
-    time = find_moment(row.time)
-    return Message(
-        document_id=_name_document(row.id, window),
-        index=row.index,
-        source=window.chapter.source,
-        uuid=clean_text(row.id),
-        message_uuid=clean_text(row.id),
-        parent_uuid=parent,
-        parent_uuid_alias=parent,
-        source_parent_uuid=clean_optional(_told_parent(own)),
-        session_id=window.session_id,
-        session_id_alias=window.session_id,
+    return _fill_message(
+        row,
+        window,
+        row.id,
+        None if row.parent is None else clean_optional(window.ids.get(row.parent)),
+        own,
+        find_moment(row.time),
+        text,
         type=_name_type(row, own),
         rule=row.rule,
+        is_sidechain=row.is_sidechain,
+        parent=row.parent,
+        aborted=row.aborted,
         role=Role(row.role),
         types=tuple(map(MessageType, row.types)),
         author=Author(row.author),
         lane=Lane(row.lane),
-        is_sidechain=row.is_sidechain,
         category=None if row.category is None else Category(row.category),
-        agent_id=clean_optional(row.agent_id),
-        parent=row.parent,
-        branch=row.branch,
-        active=row.active,
-        turn=row.turn,
-        created_at=time,
-        timestamp=time,
         model=clean_optional(row.model),
-        permission_mode=clean_optional(_told_mode(own)),
-        aborted=row.aborted,
+        permission_mode=clean_optional(_read_field(own, "permission_mode")),
         compaction=_view_compaction(built),
         usage=None if answer is None else answer.usage,
         cost_usd=None if answer is None else dollars(answer.cost),
-        content=text,
         blocks=tuple(_list_blocks(row, built, text, window)),
         lines=row.own_lines,
         folded=len(row.lines) - row.own_lines,
-        problems=sum(len(line.problems) for line in own),
     )
 
 
@@ -514,25 +530,20 @@ def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[M
         if result is None or record.result_line not in row.lines:
             continue
         uuid = clean_text(call.result_id or f"{row.id}_result_{number}")
-        parent = clean_text(call.extracted_id or row.id)
         line = result.place.line
         text, truncated = cut(result.text, LONGEST_SAID)
         images = (
             view_image(each, line, window.key, window.chapter) for each in result.images if has_bytes(each)
         )
         said = (TextBlock(text=text, truncated=truncated),) if text else ()
-        time = instant(getattr(line.entry, "timestamp", None))
-        yield Message(
-            document_id=_name_document(uuid, window),
-            index=row.index,
-            source=window.chapter.source,
-            uuid=uuid,
-            message_uuid=uuid,
-            parent_uuid=parent,
-            parent_uuid_alias=parent,
-            source_parent_uuid=clean_optional(_told_parent([line])),
-            session_id=window.session_id,
-            session_id_alias=window.session_id,
+        yield _fill_message(
+            row,
+            window,
+            uuid,
+            clean_text(call.extracted_id or row.id),
+            [line],
+            instant(getattr(line.entry, "timestamp", None)),
+            text,
             type=Role.TOOL_RESULT,
             rule=Rule.RESULT,
             role=Role.TOOL_RESULT,
@@ -541,25 +552,53 @@ def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[M
             lane=name_result_lane(row),
             is_sidechain=True,
             category=None,
-            agent_id=clean_optional(row.agent_id),
             parent=row.index,
-            branch=row.branch,
-            active=row.active,
-            turn=row.turn,
-            created_at=time,
-            timestamp=time,
             model=None,
             permission_mode=None,
             aborted=False,
             compaction=None,
             usage=None,
             cost_usd=None,
-            content=text,
             blocks=(*said, *(ImageBlock(image=image) for image in images)),
             lines=1,
             folded=0,
-            problems=len(line.problems),
         )
+
+
+def _fill_message(
+    row: MessageRecord,
+    window: Window,
+    uuid: str,
+    parent: str | None,
+    lines: Sequence[Line],
+    time: datetime | None,
+    text: str,
+    /,
+    **own: Any,
+) -> Message:
+    """Return what is shown as a message: a message, or a result that is shown with one."""
+    # Each field by hand: an answer has hundreds of them.
+    return Message(
+        index=row.index,
+        branch=row.branch,
+        active=row.active,
+        turn=row.turn,
+        document_id=_name_document(uuid, window),
+        source=window.chapter.source,
+        uuid=clean_text(uuid),
+        message_uuid=clean_text(uuid),
+        parent_uuid=parent,
+        parent_uuid_alias=parent,
+        source_parent_uuid=clean_optional(_read_field(lines, "parent_uuid")),
+        session_id=window.session_id,
+        session_id_alias=window.session_id,
+        agent_id=clean_optional(row.agent_id),
+        created_at=time,
+        timestamp=time,
+        content=text,
+        problems=sum(len(line.problems) for line in lines),
+        **own,
+    )
 
 
 def name_result_lane(row: MessageRecord) -> Lane:
@@ -650,11 +689,7 @@ def _view_compaction(built: Built) -> CompactionStep | None:
     return CompactionStep(state=step.state.value, kept=kept if has_kept(built) else None)
 
 
-def _told_mode(own: Sequence[Line]) -> str | None:
-    mode = getattr(own[0].entry, "permission_mode", UNSET) if own else UNSET
-    return str(mode) if isinstance(mode, str) else None
-
-
-def _told_parent(own: Sequence[Line]) -> str | None:
-    parent = getattr(own[0].entry, "parent_uuid", UNSET) if own else UNSET
-    return parent if isinstance(parent, str) else None
+def _read_field(own: Sequence[Line], name: str) -> str | None:
+    """Return what the first of some lines says in a field, if that is text."""
+    value = getattr(own[0].entry, name, None) if own else None
+    return str(value) if isinstance(value, str) else None

@@ -31,7 +31,8 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings, Occasion
-from turnlog.server.board.states import Column, StateChange
+from turnlog.server.session_states import Column, StateChange
+from turnlog.server.values import Recent
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 logger = logging.getLogger("turnlog.server")
@@ -210,11 +211,12 @@ class Webhook:
 
     def send(self, notice: Notice) -> None:
         """Post a notice; raises `SendError`."""
+        parts = self._parts
+        path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         try:
-            with closing(self._connect()) as connection:
-                connection.request(
-                    "POST", self._find_path(), msgspec.json.encode(notice), self._build_headers()
-                )
+            kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+            with closing(kind(parts.hostname or "", parts.port, timeout=self._timeout)) as connection:
+                connection.request("POST", path, msgspec.json.encode(notice), self._build_headers())
                 answer = connection.getresponse()
                 answer.read(_MOST_READ)
         except TimeoutError:
@@ -224,14 +226,6 @@ class Webhook:
         if not 200 <= answer.status < 300:
             again = answer.status >= 500 or answer.status == http.HTTPStatus.TOO_MANY_REQUESTS
             raise SendError(f"it responded with {answer.status} {answer.reason}".rstrip(), again=again)
-
-    def _connect(self) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        return kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
-
-    def _find_path(self) -> str:
-        query = f"?{self._parts.query}" if self._parts.query else ""
-        return f"{self._parts.path or '/'}{query}"
 
     def _build_headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "User-Agent": "turnlog", "Connection": "close"}
@@ -275,7 +269,7 @@ class Notifier:
         self._pauses = tuple(pauses)
         self._clock = clock
         self._held: OrderedDict[str, tuple[float, Occasion, StateChange]] = OrderedDict()
-        self._told: OrderedDict[tuple[str, Occasion, int], None] = OrderedDict()
+        self._told: Recent[tuple[str, Occasion, int], None] = Recent(_MOST_REMEMBERED)
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._outgoing: queue.Queue[tuple[Target, Notice]] = queue.Queue(_MOST_WAITING)
@@ -325,9 +319,7 @@ class Notifier:
         transition = change.session_id, occasion, change.state.since_ns or 0
         if transition in self._told:
             return
-        self._told[transition] = None
-        if len(self._told) > _MOST_REMEMBERED:
-            self._told.popitem(last=False)
+        self._told.keep(transition, None)
         notice = build_notice(occasion, change)
         for target in self._targets:
             try:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from hashlib import blake2b
@@ -34,12 +35,14 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency, Provide
 from litestar.handlers import BaseRouteHandler
+from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
 from litestar.params import PathParameter, QueryParameter, SkipValidation
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings, OidcSettings
 from turnlog.ingest.uploads.receiver import KnownMachines
 from turnlog.instants import to_microseconds
+from turnlog.server.asgi import is_named
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedError, RequestError
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
@@ -47,8 +50,7 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope
 from turnlog.store.places import StorePlace
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.kinds import Category, Role
+from turnlog.transcripts.kinds import Category
 
 _VERSION = version("turnlog")
 
@@ -103,16 +105,17 @@ GivenSync = NamedDependency[SkipValidation[SyncState]]
 def build_dependencies(store: CaredStore, accounts: Accounts, syncing: SyncState) -> Mapping[str, Provide]:
     """Return what Litestar gives to route handlers."""
     return {
-        "store": _provide(store),
-        "accounts": _provide(accounts),
-        "machines": _provide(KnownMachines(store)),
-        "syncing": _provide(syncing),
+        "store": provide(store),
+        "accounts": provide(accounts),
+        "machines": provide(KnownMachines(store)),
+        "syncing": provide(syncing),
         "caller": Provide(_get_caller, sync_to_thread=False),
         "visible": Provide(_get_scope, sync_to_thread=False),
     }
 
 
-def _provide(value: Any) -> Provide:
+def provide(value: object) -> Provide:
+    """Return what gives handlers a value."""
     return Provide(lambda: value, sync_to_thread=False)
 
 
@@ -132,6 +135,17 @@ LARGEST = 1 << 53
 FROM_ZERO: dict[str, Any] = {"minimum": 0}
 """Litestar leaves a minimum out of the schema if it is 0."""
 
+
+def query(description: str, **limits: Any) -> Any:
+    """Return what is said of a parameter of a route."""
+    return QueryParameter(description=description, **limits)
+
+
+def integer(description: str, least: int = 0, most: int = LARGEST) -> Any:
+    """Return what is said of a parameter that is a whole number."""
+    return query(description, ge=least, le=most, schema_extra=None if least else FROM_ZERO)
+
+
 NamedSession: TypeAlias = Annotated[
     str,
     PathParameter(
@@ -147,68 +161,19 @@ Counted: TypeAlias = Annotated[
 ]
 Source: TypeAlias = Annotated[
     str | None,
-    QueryParameter(
+    query(
+        "The file of the session, as `source` of a message or an agent; its transcript by default.",
         max_length=200,
-        description="The file of the session, as `source` of a message or an agent; its transcript by default.",
     ),
 ]
-Limit: TypeAlias = Annotated[int, QueryParameter(ge=1, le=500, description="The maximum number of items.")]
+Limit: TypeAlias = Annotated[int, integer("The maximum number of items.", least=1, most=500)]
 Cursor: TypeAlias = Annotated[
     int,
-    QueryParameter(
-        ge=0,
-        le=LARGEST,
-        description="Where to continue: `next` from the previous response.",
-        schema_extra=FROM_ZERO,
-    ),
+    integer("Where to continue: `next` from the previous response."),
 ]
 
-# What windows of a conversation are asked for with.
-AgentId: TypeAlias = Annotated[
-    str | None, QueryParameter(max_length=200, description="The id of a sub-agent, for its messages.")
-]
-Around: TypeAlias = Annotated[
-    str | None,
-    QueryParameter(
-        max_length=200,
-        description="The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
-        "in all files of the session, unless one is given.",
-    ),
-]
-Before: TypeAlias = Annotated[
-    int | None,
-    QueryParameter(
-        ge=0,
-        le=LARGEST,
-        description="Only messages above this index: `before` of a window.",
-        schema_extra=FROM_ZERO,
-    ),
-]
-After: TypeAlias = Annotated[
-    int | None,
-    QueryParameter(ge=-1, le=LARGEST, description="Only messages below this index: `after` of a window."),
-]
-WindowLimit: TypeAlias = Annotated[
-    int, QueryParameter(ge=1, le=200, description="The maximum number of messages.")
-]
-Lanes: TypeAlias = Annotated[
-    list[Lane] | None,
-    QueryParameter(
-        max_items=20, description="`main` for the conversation, `tool` for actions, `agent` for sub-agents."
-    ),
-]
-Roles: TypeAlias = Annotated[
-    list[Role] | None, QueryParameter(max_items=20, description="Their role in the conversation.")
-]
 Categories: TypeAlias = Annotated[
-    list[Category] | None, QueryParameter(max_items=20, description="The category of the action or event.")
-]
-BranchNumber: TypeAlias = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=LARGEST, description="The number of a branch of the tree.", schema_extra=FROM_ZERO),
-]
-Active: TypeAlias = Annotated[
-    bool | None, QueryParameter(description="Whether they are on the way to the newest message.")
+    list[Category] | None, query("The category of the action or event.", max_items=20)
 ]
 
 ANY_PARAMETERS = {"any_parameters": True}
@@ -270,6 +235,18 @@ def decode_body(body: bytes, kind: type[_Body]) -> _Body:
         raise InvalidRequestError("The request is not valid", problem) from None
 
 
+def describe_body(description: str, media_type: str, schema: Schema) -> type[Operation]:
+    """Return what says what is sent to a route: Litestar knows only of bodies that it reads itself."""
+    body = RequestBody(description=description, content={media_type: OpenAPIMediaType(schema=schema)})
+
+    @dataclass
+    class Described(Operation):
+        def __post_init__(self) -> None:
+            self.request_body = body
+
+    return Described
+
+
 def parse_moment(where: str, text: str | None) -> int | None:
     """Return a date or a time in microseconds since 1970; without a zone it is UTC.
 
@@ -311,9 +288,3 @@ def build_etag(*parts: str | int | None) -> str:
         # With its kind and length, no two lists of parts look the same.
         digest.update(b"%c%d:%s" % (b"n" if part is None else b"v", len(text), text))
     return f'W/"{digest.hexdigest()}"'
-
-
-def is_named(etag: str, given: str) -> bool:
-    """Tell whether an `If-None-Match` names an ETag; weak and strong ones are the same here."""
-    names = {name.strip().removeprefix("W/") for name in given.split(",")}
-    return "*" in names or etag.removeprefix("W/") in names

@@ -6,18 +6,18 @@ A session is named by its key, its id, or a beginning of either that only one ha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import PurePath
 
 from msgspec import Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.board.states import ListedState, SessionState, name_state
 from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
-from turnlog.server.values import clean_text, dollars, head_of, took_ms
+from turnlog.server.session_states import ListedState, SessionState, name_state
+from turnlog.server.values import clean_text, dollars, head_of, took_ms, view
+from turnlog.shapes import fill
 from turnlog.store.interface import Store, find_sessions
-from turnlog.store.lists import Facets, StoredProject, StoredSession
+from turnlog.store.lists import Facets, SessionFilter, StoredProject, StoredSession
 from turnlog.store.model import Scope, Visibility
 
 
@@ -143,6 +143,7 @@ class SessionPage(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `cursor` to continue; None at the end."""
 
 
+WITH_PROBLEMS = SessionFilter(problems=True, archived=None)
 _MOST_FACETS = 200
 _SEPARATORS = re.compile(r"[/\\]")
 """Of folders; sessions may come from any system."""
@@ -153,39 +154,23 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
     row = stored.row
     name = name_session(stored)
     title = stored.marks.name or row.title
-    return SessionItem(
-        key=stored.key,
+    return view(
+        SessionItem,
+        row,
+        stored,
         session_id=name,
         session_id_alias=name,
-        revision=stored.revision,
         title=None if title is None else head_of(title),
         first_prompt=None if row.first_prompt is None else head_of(row.first_prompt),
-        project=None if row.project is None else clean_text(row.project),
-        git_branch=clean_text(row.branches[-1]) if row.branches else None,
+        git_branch=row.branches[-1] if row.branches else None,
         models=tuple(map(clean_text, row.models)),
-        messages=row.messages,
-        prompts=row.prompts,
-        answers=row.answers,
-        calls=row.calls,
-        errors=row.errors,
-        agents=row.agents,
-        lines=row.lines,
-        problems=row.problems,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
         cost_usd=dollars(row.cost),
         created_at=find_moment(row.first_time),
         last_at=find_moment(row.last_time),
         duration_ms=took_ms(row.first_time, row.last_time),
-        present=stored.present,
-        only_here=stored.only_here,
         state=None if state is None else name_state(state),
-        marks=view_marks(stored),
-        person=stored.person,
+        marks=fill(Marks, stored.marks),
         machine=stored.origin,
-        visibility=stored.visibility,
-        series=row.series,
-        alike=stored.alike,
     )
 
 
@@ -194,44 +179,26 @@ def name_session(stored: StoredSession) -> str:
     return clean_text(stored.row.session_id or PurePath(stored.path).stem or stored.key)
 
 
-def view_marks(stored: StoredSession) -> Marks:
-    """Return the marks of a session."""
-    marks = stored.marks
-    return Marks(
-        name=marks.name, tags=marks.tags, starred=marks.starred, archived=marks.archived, note=marks.note
-    )
-
-
 def view_facets(found: Facets) -> SessionFacets:
     """Return the values that sessions can be filtered by."""
+    counted = {name: getattr(found, name)[:_MOST_FACETS] for name in SessionFacets.__struct_fields__}
     return SessionFacets(
-        models=_list_facets(found.models),
-        tags=_list_facets(found.tags),
-        branches=_list_facets(found.branches),
-        persons=_list_facets(found.persons),
-        machines=_list_facets(found.machines),
+        **{
+            kind: tuple(Facet(name=clean_text(name), sessions=sessions) for name, sessions in each)
+            for kind, each in counted.items()
+        }
     )
-
-
-def _list_facets(counted: Sequence[tuple[str, int]]) -> tuple[Facet, ...]:
-    return tuple(Facet(name=clean_text(name), sessions=sessions) for name, sessions in counted[:_MOST_FACETS])
 
 
 def view_project(stored: StoredProject) -> Project:
     """Return a project as it is listed."""
     path = None if stored.path is None else clean_text(stored.path)
-    return Project(
+    return fill(
+        Project,
+        stored,
         path=path,
         name=None if path is None else _SEPARATORS.split(path.rstrip("/\\"))[-1] or path,
-        sessions=stored.sessions,
-        only_here=stored.only_here,
-        archived=stored.archived,
-        prompts=stored.prompts,
-        answers=stored.answers,
-        input_tokens=stored.input_tokens,
-        output_tokens=stored.output_tokens,
         cost_usd=dollars(stored.cost),
-        unpriced=stored.unpriced,
         first_at=find_moment(stored.first_time),
         last_at=find_moment(stored.last_time),
     )

@@ -1,7 +1,7 @@
 """Keeping the archive up to date: the follower's process, and what it last reported.
 
-The follower (`turnlog.server.follower`) runs beside the server and writes `News`, a line of JSON each.
-`FollowerProcess` starts it, reads what it reports, restarts it if it fails, and ends it with the server.
+The follower (`turnlog.server.follower`) runs beside the server and writes `FollowerReport`, a line of JSON
+each. `FollowerProcess` starts it, reads what it reports, restarts it if it fails, and ends it with the server.
 `SyncState` is what is known of it, for `/api/status`, the metrics and `/api/live`.
 """
 
@@ -19,8 +19,10 @@ from typing import Self
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from turnlog.server.children import end_child, start_child
+from turnlog.server.processes import end_child, start_child
+from turnlog.shapes import fill
 from turnlog.store.places import StorePlace
 
 logger = logging.getLogger("turnlog.server")
@@ -45,7 +47,7 @@ class SyncPhase(StrEnum):
     """It ended, and is started again."""
 
 
-class News(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class FollowerReport(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A report of the follower: a line of JSON."""
 
     phase: SyncPhase
@@ -90,7 +92,7 @@ class SyncState:
         self.phase = phase
         self._tell()
 
-    def note(self, news: News) -> None:
+    def note(self, news: FollowerReport) -> None:
         """Apply a report of the follower."""
         self._note(news)
         self._tell()
@@ -99,7 +101,7 @@ class SyncState:
         for listener in self._listeners:
             listener()
 
-    def _note(self, news: News) -> None:
+    def _note(self, news: FollowerReport) -> None:
         self.phase = news.phase
         self.reason = news.reason
         self.done, self.total = news.done, news.total
@@ -130,16 +132,9 @@ class SyncStatus(Struct, frozen=True, gc=False, kw_only=True):
 
 def view_sync(syncing: SyncState, *, in_detail: bool = True) -> SyncStatus:
     """Return the state of the follower; without details, nothing that reveals anybody's sessions."""
-    if not in_detail:
-        return SyncStatus(phase=syncing.phase, done=0, total=0, failing=bool(syncing.reason), last_at=None)
-    last = syncing.last_at
-    return SyncStatus(
-        phase=syncing.phase,
-        done=syncing.done,
-        total=syncing.total,
-        failing=bool(syncing.reason),
-        last_at=None if last is None else datetime.fromtimestamp(last, UTC),
-    )
+    last_at = None if syncing.last_at is None else datetime.fromtimestamp(syncing.last_at, UTC)
+    status = fill(SyncStatus, syncing, failing=bool(syncing.reason), last_at=last_at)
+    return status if in_detail else replace(status, done=0, total=0, last_at=None)
 
 
 class FollowerProcess:
@@ -199,7 +194,7 @@ class FollowerProcess:
 
     def _take(self, line: bytes) -> None:
         try:
-            news = msgspec.json.decode(line, type=News)
+            news = msgspec.json.decode(line, type=FollowerReport)
         except msgspec.DecodeError:
             logger.error("the follower sent a message that cannot be read")
             return

@@ -19,7 +19,7 @@ import msgspec
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.uploads.receiver import Given, UploadTaker
-from turnlog.server.children import find_place, open_input, prepare_child
+from turnlog.server.processes import find_place, open_input, prepare_child
 from turnlog.store.opening import flush_store, open_store
 from turnlog.store.places import StorePlace
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import PurePosixPath, PureWindowsPath
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec import Raw
@@ -22,6 +23,7 @@ from msgspec import Raw
 from turnlog.instants import from_microseconds
 from turnlog.messages import Line
 from turnlog.server.errors import NotFoundError
+from turnlog.shapes import Shape, find_values
 from turnlog.store.interface import Store
 from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
@@ -46,6 +48,15 @@ def clean_text(text: str) -> str:
 def clean_optional(text: str | None) -> str | None:
     """Return a text that UTF-8 can encode, if there is one."""
     return None if text is None else clean_text(text)
+
+
+def view(kind: type[Shape], /, *sources: object, **own: Any) -> Shape:
+    """Return a shape as `fill` does, its texts such that UTF-8 can encode them."""
+    values = find_values(kind, sources, own)
+    for name, value in values.items():
+        if type(value) is str and not value.isascii():
+            values[name] = clean_text(value)
+    return kind(**values)
 
 
 def cut(text: str, most: int) -> tuple[str, bool]:
@@ -140,7 +151,23 @@ def read_each(wanted: Iterable[tuple[Chapter, Iterable[int]]]) -> dict[Chapter, 
     return {chapter: read_lines(chapter, some) for chapter, some in numbers.items()}
 
 
+K = TypeVar("K")
 V = TypeVar("V")
+
+
+class Recent(OrderedDict[K, V]):
+    """What was kept last, at most so many of it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep a value, for longer than all others."""
+        self[key] = value
+        self.move_to_end(key)
+        while len(self) > self._most:
+            self.popitem(last=False)
 
 
 class Memo(Generic[V]):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
-from turnlog.server.children import find_place, open_input, prepare_child, send_report
+from turnlog.server.processes import find_place, open_input, prepare_child, send_report
 from turnlog.server.values import clean_text, head_of
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -35,7 +35,7 @@ _FILES = frozenset({Subject.BYTES, Subject.LINES, Subject.TEXTS})
 """What is about files, and says where."""
 
 
-class VerifyNews(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class VerifierReport(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What the verifier tells: a line of JSON each."""
 
     done: int = 0
@@ -57,7 +57,7 @@ def main(place: StorePlace) -> int:
             for step in check_archive(store, LOCAL):
                 progress.note(step)
     except TurnlogError as error:
-        send_report(VerifyNews(reason=head_of(str(error))))
+        send_report(VerifierReport(reason=head_of(str(error))))
         return 1
     progress.end()
     return 0
@@ -73,17 +73,19 @@ class _Progress:
 
     def __init__(self) -> None:
         self._next = 0.0
-        self._last = VerifyNews()
+        self._last = VerifierReport()
 
     def note(self, step: Step) -> None:
         now = time.monotonic()
-        self._last = VerifyNews(done=step.done, total=step.total, found=tuple(map(_view, step.checked.left)))
+        self._last = VerifierReport(
+            done=step.done, total=step.total, found=tuple(map(_view, step.checked.left))
+        )
         if step.checked.left or now >= self._next:
             self._next = now + _PROGRESS_SECONDS
             send_report(self._last)
 
     def end(self) -> None:
-        send_report(VerifyNews(done=self._last.done, total=self._last.total, is_end=True))
+        send_report(VerifierReport(done=self._last.done, total=self._last.total, is_end=True))
 
 
 def _view(found: Disagreement) -> Finding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,8 +26,7 @@ from turnlog.server.values import Memo, fit, head_of, read_lines
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.kinds import Category, Role
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -48,7 +46,7 @@ _SHARED: Memo[frozenset[str]] = Memo(64)
 """The uuids that other sessions have, too; what is told of a revision does not change."""
 
 
-class Asked(Struct, frozen=True):
+class WindowQuery(Struct, frozen=True):
     """Where a window is to be, as people ask for it."""
 
     source: str | None
@@ -135,7 +133,7 @@ class Selection(Struct, frozen=True):
         return replace(self.where, roles=None, lanes=None, categories=None)
 
 
-class Found(Struct, frozen=True):
+class FoundWindow(Struct, frozen=True):
     """The messages of a window."""
 
     selection: Selection
@@ -146,22 +144,9 @@ class Found(Struct, frozen=True):
     """The index at which it is, if there are none."""
 
 
-def build_filter(
-    lanes: list[Lane] | None,
-    roles: list[Role] | None,
-    categories: list[Category] | None,
-    branch: int | None,
-    active: bool | None,
-) -> MessageFilter:
-    """Return which messages are wanted."""
-    return MessageFilter(
-        lanes=_words(lanes), roles=_words(roles), categories=_words(categories), branch=branch, active=active
-    )
-
-
-def ask_window(
-    session: SessionRecords, asked: Asked, where: MessageFilter, *, has_results: bool = False
-) -> Found:
+def find_window(
+    session: SessionRecords, asked: WindowQuery, where: MessageFilter, *, has_results: bool = False
+) -> FoundWindow:
     """Return the messages of the window that is asked for, which begins at the start by default.
 
     With `has_results` the role `tool_result` means the results that are shown with messages, too. Raises
@@ -187,10 +172,10 @@ def ask_window(
     limit = asked.limit
     if asked.before is not None:
         rows = selection.list_before(asked.before, limit)
-        return Found(selection, rows, max(len(rows) - 1, 0), asked.before)
+        return FoundWindow(selection, rows, max(len(rows) - 1, 0), asked.before)
     if asked.around is None:
         first = 0 if asked.after is None else asked.after + 1
-        return Found(selection, selection.list_after(first, limit), 0, first)
+        return FoundWindow(selection, selection.list_after(first, limit), 0, first)
     if asked.around == _END:
         at = selection.total
     elif asked.around.isascii() and asked.around.isdigit() and len(asked.around) <= _LONGEST_INDEX:
@@ -201,10 +186,10 @@ def ask_window(
     below = selection.list_after(at, limit - limit // 2)
     left = limit - selection.count_items(below)
     above = selection.list_before(at, left) if left > 0 else []
-    return Found(selection, [*above, *below], len(above) if below else max(len(above) - 1, 0), at)
+    return FoundWindow(selection, [*above, *below], len(above) if below else max(len(above) - 1, 0), at)
 
 
-def view_window(store: Store, scope: Scope, session: StoredSession, found: Found) -> tuple[Message, ...]:
+def view_window(store: Store, scope: Scope, session: StoredSession, found: FoundWindow) -> tuple[Message, ...]:
     """Return messages of one chapter with what they say; fewer, around the anchor, if that is very much.
 
     Where results are asked for, these come behind the message with which they are shown.
@@ -298,7 +283,3 @@ def _find_answers(store: Store, scope: Scope, lines: Iterable[Line]) -> dict[str
         )
         for use in found
     }
-
-
-def _words(given: Sequence[StrEnum] | None) -> tuple[str, ...] | None:
-    return None if given is None else tuple(each.value for each in given)

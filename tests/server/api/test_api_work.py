@@ -16,7 +16,7 @@ import pytest
 from turnlog.ingest.pipeline import sync
 from turnlog.server.routes.timeline import list_notes, view_timeline
 from turnlog.server.values import read_lines
-from turnlog.server.windows import Asked, ask_window, read_titles, view_window
+from turnlog.server.windows import WindowQuery, find_window, read_titles, view_window
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
@@ -148,7 +148,7 @@ def ask_messages(where: MessageFilter = EVERY_MESSAGE, **asked: Any) -> Ask:
     } | asked
 
     def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
-        found = ask_window(session, Asked(**wanted), where)
+        found = find_window(session, WindowQuery(**wanted), where)
         shown = view_window(store, LOCAL, stored, found)
         assert len(shown) == 100
         return found, shown

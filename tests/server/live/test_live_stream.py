@@ -18,7 +18,7 @@ from live_client import listening, parse
 from server_app import Served, serving
 from turnlog.server.live import MOST_BEHIND, FeedReader, LiveHub
 from turnlog.server.security.gate import Limits
-from turnlog.server.sync import News, SyncPhase
+from turnlog.server.sync import FollowerReport, SyncPhase
 from turnlog.store.interface import CaredStore, Feed
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL, Scope
@@ -104,7 +104,7 @@ def test_changes_that_nobody_announces_are_told(tmp_path: Path) -> None:
 def test_the_follower_s_doings_are_told_without_an_id(live: Served) -> None:
     with listening(live) as client:
         client.read("hello")
-        live.syncing.note(News(phase=SyncPhase.SYNCING, done=1, total=3))
+        live.syncing.note(FollowerReport(phase=SyncPhase.SYNCING, done=1, total=3))
         told = client.read("sync")
     assert (told.id, told.data["phase"], told.data["done"]) == (None, "syncing", 1)
 

@@ -46,7 +46,47 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/keys": {
+    readonly "/api/status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return what the archive has, how much of it exists only there, and how many sessions need attention
+         * @description Return what the archive has, how much of it exists only there, and how many sessions need attention.
+         */
+        readonly get: operations["get_status"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/notifications": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return who is notified when a session waits or ends; only `config
+         * @description Return who is notified when a session waits or ends; only `config.toml` can change that.
+         */
+        readonly get: operations["get_notifications"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/notifications/test": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -56,10 +96,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Create an address that logs one browser in, once
-         * @description Create an address that logs one browser in, once.
+         * Send a test notification to everyone now, and return the results
+         * @description Send a test notification to everyone now, and return the results.
          */
-        readonly post: operations["create_key"];
+        readonly post: operations["test_notifications"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -104,6 +144,26 @@ export interface paths {
          * @description Log this browser out; tokens stay valid.
          */
         readonly post: operations["log_out"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Create an address that logs one browser in, once
+         * @description Create an address that logs one browser in, once.
+         */
+        readonly post: operations["create_key"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -343,26 +403,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/status": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Return what the archive has, how much of it exists only there, and how many sessions need attention
-         * @description Return what the archive has, how much of it exists only there, and how many sessions need attention.
-         */
-        readonly get: operations["get_status"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/api/projects": {
         readonly parameters: {
             readonly query?: never;
@@ -470,6 +510,26 @@ export interface paths {
         readonly patch: operations["change_marks"];
         readonly trace?: never;
     };
+    readonly "/api/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Report tokens and cost by day, session, project, model, tool or block of five hours
+         * @description Report tokens and cost by day, session, project, model, tool or block of five hours.
+         */
+        readonly get: operations["get_usage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/sessions/{id}/messages": {
         readonly parameters: {
             readonly query?: never;
@@ -510,6 +570,88 @@ export interface paths {
          * @description Return the lines of a message, and those folded into it, byte for byte.
          */
         readonly get: operations["get_raw_message"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/images/{source}/{generation}/{offset}/{number}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return the bytes of an image in a line; `href` of an image is its address
+         * @description Return the bytes of an image in a line; `href` of an image is its address.
+         *
+         *     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
+         */
+        readonly get: operations["get_image"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/tool-results/{source}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return a result that Claude Code wrote to a separate file, byte for byte
+         * @description Return a result that Claude Code wrote to a separate file, byte for byte.
+         */
+        readonly get: operations["get_tool_result"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/captures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the captures of a session: its stream with control traffic, or a mirror of its file
+         * @description List the captures of a session: its stream with control traffic, or a mirror of its file.
+         */
+        readonly get: operations["list_captures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/captures/{source}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return the lines of a captured file, byte for byte
+         * @description Return the lines of a captured file, byte for byte.
+         */
+        readonly get: operations["get_capture"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -660,6 +802,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/sessions/{id}/calls": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a session's tool calls: the transcript's, then those of each agent's file
+         * @description List a session's tool calls: the transcript's, then those of each agent's file.
+         */
+        readonly get: operations["list_calls"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/sessions/{id}/sidechains": {
         readonly parameters: {
             readonly query?: never;
@@ -702,108 +864,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/sessions/{id}/calls": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List a session's tool calls: the transcript's, then those of each agent's file
-         * @description List a session's tool calls: the transcript's, then those of each agent's file.
-         */
-        readonly get: operations["list_calls"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/sessions/{id}/images/{source}/{generation}/{offset}/{number}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Return the bytes of an image in a line; `href` of an image is its address
-         * @description Return the bytes of an image in a line; `href` of an image is its address.
-         *
-         *     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
-         */
-        readonly get: operations["get_image"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/sessions/{id}/tool-results/{source}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Return a result that Claude Code wrote to a separate file, byte for byte
-         * @description Return a result that Claude Code wrote to a separate file, byte for byte.
-         */
-        readonly get: operations["get_tool_result"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/sessions/{id}/captures": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List the captures of a session: its stream with control traffic, or a mirror of its file
-         * @description List the captures of a session: its stream with control traffic, or a mirror of its file.
-         */
-        readonly get: operations["list_captures"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/sessions/{id}/captures/{source}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Return the lines of a captured file, byte for byte
-         * @description Return the lines of a captured file, byte for byte.
-         */
-        readonly get: operations["get_capture"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/api/search": {
         readonly parameters: {
             readonly query?: never;
@@ -816,26 +876,6 @@ export interface paths {
          * @description Find passages, each with its exact message. `person:me` is the caller.
          */
         readonly get: operations["search"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/usage": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Report tokens and cost by day, session, project, model, tool or block of five hours
-         * @description Report tokens and cost by day, session, project, model, tool or block of five hours.
-         */
-        readonly get: operations["get_usage"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -950,6 +990,26 @@ export interface paths {
          *     Code's own folders, except what turnlog captured itself.
          */
         readonly post: operations["restore_files"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/sessions/{id}/weight": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Return what deleting a session would remove, and which backups would still have it
+         * @description Return what deleting a session would remove, and which backups would still have it.
+         */
+        readonly get: operations["weigh_session"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1159,7 +1219,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/notifications": {
+    readonly "/api/sessions/{id}/access": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1167,11 +1227,15 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Return who is notified when a session waits or ends; only `config
-         * @description Return who is notified when a session waits or ends; only `config.toml` can change that.
+         * Return who may see a session, and why
+         * @description Return who may see a session, and why.
          */
-        readonly get: operations["get_notifications"];
-        readonly put?: never;
+        readonly get: operations["get_access"];
+        /**
+         * Set who may see a session; its owner and admins may do this
+         * @description Set who may see a session; its owner and admins may do this.
+         */
+        readonly put: operations["change_access"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -1179,7 +1243,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/notifications/test": {
+    readonly "/api/access": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1189,10 +1253,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Send a test notification to everyone now, and return the results
-         * @description Send a test notification to everyone now, and return the results.
+         * Set who may see several sessions; those of other people are left out
+         * @description Set who may see several sessions; those of other people are left out.
          */
-        readonly post: operations["test_notifications"];
+        readonly post: operations["change_accesses"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1309,26 +1373,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/sessions/{id}/weight": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Return what deleting a session would remove, and which backups would still have it
-         * @description Return what deleting a session would remove, and which backups would still have it.
-         */
-        readonly get: operations["weigh_session"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/api/audit": {
         readonly parameters: {
             readonly query?: never;
@@ -1346,50 +1390,6 @@ export interface paths {
         readonly get: operations["list_audit"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/sessions/{id}/access": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Return who may see a session, and why
-         * @description Return who may see a session, and why.
-         */
-        readonly get: operations["get_access"];
-        /**
-         * Set who may see a session; its owner and admins may do this
-         * @description Set who may see a session; its owner and admins may do this.
-         */
-        readonly put: operations["change_access"];
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/api/access": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Set who may see several sessions; those of other people are left out
-         * @description Set who may see several sessions; those of other people are left out.
-         */
-        readonly post: operations["change_accesses"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3662,7 +3662,7 @@ export interface operations {
             };
         };
     };
-    readonly create_key: {
+    readonly get_status: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -3671,13 +3671,71 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Document created, URL follows */
-            readonly 201: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["OpeningKey"];
+                    readonly "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_notifications: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Notifications"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly test_notifications: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TestedNotifications"];
                 };
             };
             /** @description Any failure */
@@ -3766,6 +3824,35 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly create_key: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Document created, URL follows */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OpeningKey"];
+                };
             };
             /** @description Any failure */
             readonly default: {
@@ -4199,35 +4286,6 @@ export interface operations {
             };
         };
     };
-    readonly get_status: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Status"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
     readonly list_projects: {
         readonly parameters: {
             readonly query?: {
@@ -4498,6 +4556,50 @@ export interface operations {
             };
         };
     };
+    readonly get_usage: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description What each row covers. */
+                readonly by?: components["schemas"]["Grouping"];
+                /** @description The first day to include. */
+                readonly since?: string | null;
+                /** @description The last day to include. */
+                readonly until?: string | null;
+                /** @description The time zone that defines days, such as Europe/Berlin. */
+                readonly timezone?: string;
+                /** @description What rows are divided by; not available by tool. */
+                readonly breakdown?: components["schemas"]["Breakdown"] | null;
+                /** @description Part of the path of projects. */
+                readonly project?: string | null;
+                /** @description The maximum number of rows: the most expensive, or the newest days, weeks, months or blocks. `others` combines the rest. */
+                readonly top?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly list_messages: {
         readonly parameters: {
             readonly query?: {
@@ -4565,6 +4667,146 @@ export interface operations {
                 readonly id: string;
                 /** @description Counted from 0. */
                 readonly index: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/x-ndjson": unknown;
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_image: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+                /** @description A file of the session: the `source` of its content. */
+                readonly source: string;
+                /** @description Counted from 0. */
+                readonly generation: number;
+                /** @description Counted from 0. */
+                readonly offset: number;
+                /** @description Counted from 0. */
+                readonly number: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "*/*": unknown;
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_tool_result: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+                /** @description A file of the session: the `source` of its content. */
+                readonly source: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/plain": unknown;
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly list_captures: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CapturedFiles"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly get_capture: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+                /** @description A file of the session: the `source` of its content. */
+                readonly source: string;
             };
             readonly cookie?: never;
         };
@@ -4842,6 +5084,53 @@ export interface operations {
             };
         };
     };
+    readonly list_calls: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A file of the session; all files by default. */
+                readonly source?: string | null;
+                /** @description The category of the action. */
+                readonly category?: readonly components["schemas"]["Category"][] | null;
+                /** @description Its outcome. */
+                readonly state?: readonly components["schemas"]["CallState"][] | null;
+                /** @description The tool's name. */
+                readonly name?: string | null;
+                /** @description Whether to include inputs and results. */
+                readonly bodies?: boolean;
+                /** @description The maximum number of calls. */
+                readonly limit?: number;
+                /** @description Where to continue: `next` from the previous response. */
+                readonly cursor?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CallPage"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly list_sidechains: {
         readonly parameters: {
             readonly query?: {
@@ -4918,193 +5207,6 @@ export interface operations {
             };
         };
     };
-    readonly list_calls: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description A file of the session; all files by default. */
-                readonly source?: string | null;
-                /** @description The category of the action. */
-                readonly category?: readonly components["schemas"]["Category"][] | null;
-                /** @description Its outcome. */
-                readonly state?: readonly components["schemas"]["CallState"][] | null;
-                /** @description The tool's name. */
-                readonly name?: string | null;
-                /** @description Whether to include inputs and results. */
-                readonly bodies?: boolean;
-                /** @description The maximum number of calls. */
-                readonly limit?: number;
-                /** @description Where to continue: `next` from the previous response. */
-                readonly cursor?: number;
-            };
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["CallPage"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly get_image: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-                /** @description A file of the session: the `source` of its content. */
-                readonly source: string;
-                /** @description Counted from 0. */
-                readonly generation: number;
-                /** @description Counted from 0. */
-                readonly offset: number;
-                /** @description Counted from 0. */
-                readonly number: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "*/*": unknown;
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly get_tool_result: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-                /** @description A file of the session: the `source` of its content. */
-                readonly source: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "text/plain": unknown;
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly list_captures: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["CapturedFiles"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly get_capture: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-                /** @description A file of the session: the `source` of its content. */
-                readonly source: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/x-ndjson": unknown;
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
     readonly search: {
         readonly parameters: {
             readonly query: {
@@ -5132,50 +5234,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Hits"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly get_usage: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description What each row covers. */
-                readonly by?: components["schemas"]["Grouping"];
-                /** @description The first day to include. */
-                readonly since?: string | null;
-                /** @description The last day to include. */
-                readonly until?: string | null;
-                /** @description The time zone that defines days, such as Europe/Berlin. */
-                readonly timezone?: string;
-                /** @description What rows are divided by; not available by tool. */
-                readonly breakdown?: components["schemas"]["Breakdown"] | null;
-                /** @description Part of the path of projects. */
-                readonly project?: string | null;
-                /** @description The maximum number of rows: the most expensive, or the newest days, weeks, months or blocks. `others` combines the rest. */
-                readonly top?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["UsageReport"];
                 };
             };
             /** @description Any failure */
@@ -5367,6 +5425,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Restoring"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly weigh_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SessionWeight"];
                 };
             };
             /** @description Any failure */
@@ -5736,11 +5826,14 @@ export interface operations {
             };
         };
     };
-    readonly get_notifications: {
+    readonly get_access: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
@@ -5751,7 +5844,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Notifications"];
+                    readonly "application/json": components["schemas"]["SessionAccessItem"];
                 };
             };
             /** @description Any failure */
@@ -5765,14 +5858,21 @@ export interface operations {
             };
         };
     };
-    readonly test_notifications: {
+    readonly change_access: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
+                readonly id: string;
+            };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AccessChange"];
+            };
+        };
         readonly responses: {
             /** @description Request fulfilled, document follows */
             readonly 200: {
@@ -5780,7 +5880,40 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["TestedNotifications"];
+                    readonly "application/json": components["schemas"]["SessionAccessItem"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
+    readonly change_accesses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AccessChanges"];
+            };
+        };
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangedAccess"];
                 };
             };
             /** @description Any failure */
@@ -6017,38 +6150,6 @@ export interface operations {
             };
         };
     };
-    readonly weigh_session: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["SessionWeight"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
     readonly list_audit: {
         readonly parameters: {
             readonly query?: {
@@ -6078,107 +6179,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AuditPage"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly get_access: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["SessionAccessItem"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly change_access: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                /** @description A session: its key, its id, or a beginning of either that no other has, of 4 characters or more. */
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["AccessChange"];
-            };
-        };
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["SessionAccessItem"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
-    readonly change_accesses: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["AccessChanges"];
-            };
-        };
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ChangedAccess"];
                 };
             };
             /** @description Any failure */

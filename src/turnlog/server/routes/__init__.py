@@ -1,3 +1,3 @@
-"""What can be asked, one module for each resource; `table.py` lists them all."""
+"""What can be asked, one module for each resource; `app.py` lists them."""
 
 __all__: list[str] = []

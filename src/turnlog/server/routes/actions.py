@@ -6,29 +6,26 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-from litestar import Request, get
-from litestar.params import QueryParameter
+from litestar import get
 from msgspec import Struct
 
 from turnlog.instants import find_moment
 from turnlog.messages import Line
-from turnlog.server.audit import GivenVisit, get_heard
+from turnlog.server.audit import GivenSession
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.requests import (
-    FROM_ZERO,
     LARGEST,
     Categories,
-    GivenScope,
-    GivenStore,
-    NamedSession,
     check_unchanged,
+    integer,
+    query,
 )
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import Memo, clean_optional, clean_text, fit, head_of, read_each
+from turnlog.server.values import Memo, clean_text, fit, head_of, read_each, view
 from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
 from turnlog.transcripts.calls.topics import topic_of
 from turnlog.transcripts.hooks.deliveries import HookDelivery
@@ -209,22 +206,20 @@ def _view(
     row = rows[0] if rows else None
     turn = None if row is None else row.turn
     agent = told.agent_id or (None if row is None else row.agent_id)
-    return Action(
+    return view(
+        Action,
+        action,
+        told,
         index=index,
         kind=action.kind.value,
         category=Category(action.category),
         at=find_moment(told.at),
-        name=clean_text(action.name),
         title=head_of(told.title),
         outcome=head_of(told.outcome)[:_LONGEST_OUTCOME],
         state=ActionState(action.state),
-        duration_ms=action.duration_ms,
         turn=turns.get(action.point.at) if turn is None else turn,
-        message=told.message,
-        message_uuid=None if row is None else clean_text(row.id),
-        source=told.source,
-        call=told.call,
-        agent_id=clean_optional(agent),
+        message_uuid=None if row is None else row.id,
+        agent_id=agent,
     )
 
 
@@ -274,33 +269,17 @@ _decode = msgspec.json.Decoder(_Cursor).decode
 
 @get("/api/sessions/{id:str}/actions", opt=LINKED, sync_to_thread=True)
 def list_actions(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     category: Categories = None,
-    outcome: Annotated[
-        list[ActionState] | None, QueryParameter(max_items=20, description="Their outcome.")
-    ] = None,
+    outcome: Annotated[list[ActionState] | None, query("Their outcome.", max_items=20)] = None,
     name: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="The name of the tool, the hook event, or the line's type."),
+        str | None, query("The name of the tool, the hook event, or the line's type.", max_length=200)
     ] = None,
-    min_ms: Annotated[
-        int | None,
-        QueryParameter(
-            ge=0,
-            le=LARGEST,
-            description="Only actions that took at least this many milliseconds.",
-            schema_extra=FROM_ZERO,
-        ),
-    ] = None,
-    sort: Annotated[ActionsOrder, QueryParameter(description="The order.")] = ActionsOrder.ORDER,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of actions.")] = 100,
+    min_ms: Annotated[int | None, integer("Only actions that took at least this many milliseconds.")] = None,
+    sort: Annotated[ActionsOrder, query("The order.")] = ActionsOrder.ORDER,
+    limit: Annotated[int, integer("The maximum number of actions.", least=1, most=200)] = 100,
     cursor: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="Where to continue: `next` from the previous response."),
+        str | None, query("Where to continue: `next` from the previous response.", max_length=200)
     ] = None,
 ) -> ActionPage:
     """List the actions of a session: calls of all agents, hook events, and other events.
@@ -313,9 +292,9 @@ def list_actions(
     requested a permission, and `unresolved` otherwise. A hook event has failed if one of its commands has; a
     failed call is counted once, as the call itself.
     """
-    heard = get_heard(store, visible, id, visit)
-    last_change = store.read_feed(visible).last
-    check_unchanged(request, heard.key, heard.revision, last_change)
+    heard = asked.get_heard()
+    last_change = asked.store.read_feed(asked.visible).last
+    check_unchanged(asked.request, heard.key, heard.revision, last_change)
     where = ActionFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if outcome is None else tuple(each.value for each in outcome),
@@ -323,7 +302,7 @@ def list_actions(
         min_ms=0 if min_ms is None and sort is ActionsOrder.SLOWEST else min_ms,
     )
     begin = None if cursor is None else _read_cursor(cursor)
-    with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
+    with asked.store.open_session(asked.visible, heard.key, hooks=heard.hooks) as session:
         actions = session.list_actions(
             where,
             after=None if begin is None else begin.point,
@@ -334,8 +313,8 @@ def list_actions(
         project = None if heard.stored is None else heard.stored.row.project
         items = _view_actions(session, project, actions[:limit], 0 if begin is None else begin.index)
         tally = _TALLIES.recall(
-            store,
-            (visible, heard.key, last_change, where),
+            asked.store,
+            (asked.visible, heard.key, last_change, where),
             lambda: session.tally_actions(where, spans=_MOST_SPANS),
         )
     return ActionPage(

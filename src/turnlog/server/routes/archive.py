@@ -34,29 +34,26 @@ from turnlog.ingest.retention import (
     list_managed_settings,
     read_shortest_retention,
 )
-from turnlog.server.audit import GivenVisit, Visit, get_session, may_change
-from turnlog.server.children import end_child, start_child
+from turnlog.server.audit import AskedSession, GivenSession
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
+from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import (
     GivenAccounts,
     GivenContext,
     GivenScope,
     GivenStore,
-    NamedSession,
     ServerContext,
     decode_body,
 )
-from turnlog.server.routes.status import WITH_PROBLEMS
-from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
-from turnlog.server.sessions import SHORTEST, name_session
+from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
+from turnlog.server.sessions import SHORTEST, WITH_PROBLEMS, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
-from turnlog.server.verifier import Finding, VerifyNews
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
+from turnlog.server.verifier import Finding, VerifierReport
+from turnlog.shapes import fill
+from turnlog.store.accounts.interface import Accounts, Action
 from turnlog.store.interface import (
-    Backup,
     CaredStore,
     KnownSession,
-    Store,
     Tombstone,
     count_files,
     find_known,
@@ -264,7 +261,7 @@ class VerifierProcess:
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
         for line in process.stdout or ():
             try:
-                self._take(msgspec.json.decode(line, type=VerifyNews))
+                self._take(msgspec.json.decode(line, type=VerifierReport))
             except msgspec.DecodeError:
                 logger.error("the verifier sent a message that cannot be read")
         status = process.wait()
@@ -277,7 +274,7 @@ class VerifierProcess:
                 logger.error("the verifier exited with status %d", status)
             self._end(VerifyState.FAILED, "It ended before everything was checked")
 
-    def _take(self, news: VerifyNews) -> None:
+    def _take(self, news: VerifierReport) -> None:
         assert self._job is not None
         if news.reason:
             self._end(VerifyState.FAILED, news.reason)
@@ -304,40 +301,9 @@ def _view_archive(
 
     To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
     """
-    if scope.viewer is not None:
-        return _view_own(store, scope)
-    counts = count_files(store, scope)
-    managed = list_managed_settings()
-    machine = None if context.place is None else peek_origin(home_of(context.place))
-    known = store.list_known(scope, machine)
-    endangered = list_all_endangered(
-        context.config_dirs, known, datetime.now(UTC), managed, Exclusion(context.exclude)
-    )
-    tombstones = store.list_tombstones(scope)
-    flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
-    return ArchiveOverview(
-        place=None if context.place is None else path_text(str(context.place)),
-        bytes=0 if context.place is None else measure_store(context.place),
-        raw_bytes=counts.bytes,
-        sessions=counts.sessions,
-        only_here=counts.only_here,
-        retention_days=read_shortest_retention(context.config_dirs, managed),
-        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
-        deleted_soon_total=len(endangered),
-        not_archived=sum(not each.archived for each in endangered),
-        tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
-        tombstones_total=len(tombstones),
-        backups=tuple(map(_view_backup, reversed(store.list_backups()[-_MOST:]))),
-        flawed=tuple(map(_view_flawed, flawed.sessions)),
-        flawed_total=flawed.total,
-        verify=job,
-    )
-
-
-def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
     counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
-    return ArchiveOverview(
+    own = ArchiveOverview(
         place=None,
         bytes=0,
         raw_bytes=counts.bytes,
@@ -354,23 +320,44 @@ def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
         flawed_total=flawed.total,
         verify=None,
     )
+    if scope.viewer is not None:
+        return own
+    managed = list_managed_settings()
+    machine = None if context.place is None else peek_origin(home_of(context.place))
+    endangered = list_all_endangered(
+        context.config_dirs,
+        store.list_known(scope, machine),
+        datetime.now(UTC),
+        managed,
+        Exclusion(context.exclude),
+    )
+    return replace(
+        own,
+        place=None if context.place is None else path_text(str(context.place)),
+        bytes=0 if context.place is None else measure_store(context.place),
+        retention_days=read_shortest_retention(context.config_dirs, managed),
+        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
+        deleted_soon_total=len(endangered),
+        not_archived=sum(not each.archived for each in endangered),
+        backups=tuple(
+            BackupCopy(path=path_text(each.path), at=instant_of(each.at_ns), size=each.size)
+            for each in reversed(store.list_backups()[-_MOST:])
+        ),
+        verify=job,
+    )
 
 
 def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
-    stored = None if found.key is None else _find(store, scope, found.key)
-    return EndangeredSession(
+    named = [] if found.key is None else find_sessions(store, scope, found.key)
+    stored = next((each for each in named if each.key == found.key), None)
+    return fill(
+        EndangeredSession,
+        found,
         session_id=clean_text(found.path.stem) if stored is None else name_session(stored),
         key=None if stored is None else stored.key,
         title=None if stored is None else _name(stored),
         project=None if stored is None else clean_optional(stored.row.project),
-        deletes_at=found.deletes_at,
-        archived=found.archived,
-        missing_bytes=found.missing_bytes,
     )
-
-
-def _find(store: CaredStore, scope: Scope, key: str) -> StoredSession | None:
-    return next((each for each in find_sessions(store, scope, key) if each.key == key), None)
 
 
 def _view_flawed(stored: StoredSession) -> FlawedSession:
@@ -391,10 +378,6 @@ def _view_tombstone(found: Tombstone) -> ForgottenSession:
     return ForgottenSession(
         session_id=clean_optional(found.session_id), key=found.key, at=instant_of(found.at_ns)
     )
-
-
-def _view_backup(found: Backup) -> BackupCopy:
-    return BackupCopy(path=path_text(found.path), at=instant_of(found.at_ns), size=found.size)
 
 
 GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]
@@ -448,12 +431,9 @@ def lift_tombstone(
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
 def forget_session(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[Wish],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     context: GivenContext,
 ) -> Response[Forgetting]:
     """Permanently remove a session from the archive, or report what would be removed.
@@ -461,21 +441,17 @@ def forget_session(
     It must be named by its full id or key. Files outside the archive are not changed, except those that
     turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
-    wiped = (
-        store.forget(visible, [known.key], dry_run=True) if wish.dry_run else store.forget(visible, [known.key])
-    )
+    wish, known = decode_body(body, Wish), _get_exactly(asked)
+    wiped = asked.store.forget(asked.visible, [known.key], dry_run=wish.dry_run)
     captured = context.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
     if captured is not None and not wish.dry_run:
         remove_captures([known], captured)
-    backups = list_holding(store, [known.key], visible)
-    told = Forgetting(
+    backups = list_holding(asked.store, [known.key], asked.visible)
+    told = fill(
+        Forgetting,
+        wiped,
         done=not wish.dry_run,
-        sessions=wiped.sessions,
-        files=wiped.files,
-        bytes=wiped.bytes,
-        deliveries=wiped.deliveries,
         outside=tuple(
             path_text(source.path) for source in known.sources if source.present and source.path not in own
         ),
@@ -489,12 +465,9 @@ def forget_session(
 
 @post("/api/sessions/{id:str}/restore", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def restore_files(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[Wish],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     context: GivenContext,
 ) -> Restoring:
     """Restore the files of a session to where Claude Code kept them, or report which would be restored.
@@ -502,11 +475,13 @@ def restore_files(
     It must be named by its full id or key. Nothing is overwritten, and nothing is written outside Claude
     Code's own folders, except what turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(store, visible, id, visit)
+    wish, known = decode_body(body, Wish), _get_exactly(asked)
     captured = context.captured_dir
     places = [*context.config_dirs, *([] if captured is None else [captured])]
     try:
-        found = restore_session(store, visible, known, dry_run=wish.dry_run, within=list_roots(places))
+        found = restore_session(
+            asked.store, asked.visible, known, dry_run=wish.dry_run, within=list_roots(places)
+        )
     except OSError as error:
         problem = ErrorDetail(where=path_text(error.filename or ""), message=error.strerror or "")
         raise RequestError(409, "not_written", "A file could not be written", details=(problem,)) from error
@@ -517,15 +492,13 @@ def restore_files(
     )
 
 
-def _get_exactly(store: Store, visible: Scope, name: str, visit: Visit) -> KnownSession:
+def _get_exactly(asked: AskedSession) -> KnownSession:
     """Return a session that is named in full: what begins alike today may be another one tomorrow."""
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner of the session and admins can do this")
-    known = find_known(store, visible, session.key)
+    session = asked.get_own("Only the owner of the session and admins can do this")
+    known = find_known(asked.store, asked.visible, session.key)
     if known is None:
         raise NotFoundError("There is no such session")
-    if name not in (session.key, session.row.session_id, known.session_id):
+    if asked.name not in (session.key, session.row.session_id, known.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     return known
 
@@ -573,29 +546,25 @@ class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
     """Backups that still have it."""
 
 
+_NOT_OWN = "Only the owner and admins can delete this session"
+
+
 @get("/api/sessions/{id:str}/weight", sync_to_thread=True)
-def weigh_session(
-    id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit, accounts: GivenAccounts
-) -> SessionWeight:
+def weigh_session(asked: GivenSession, accounts: GivenAccounts) -> SessionWeight:
     """Return what deleting a session would remove, and which backups would still have it."""
-    session = _get_own(store, visible, id, visit)
-    weighed = store.forget(visible, [session.key], dry_run=True)
-    return SessionWeight(
-        sessions=weighed.sessions,
-        files=weighed.files,
-        bytes=weighed.bytes,
-        deliveries=weighed.deliveries,
+    session = asked.get_own(_NOT_OWN)
+    weighed = asked.store.forget(asked.visible, [session.key], dry_run=True)
+    return fill(
+        SessionWeight,
+        weighed,
         links=_count_open(accounts, session.key),
-        backups=_list_holding(store, session.key, visit.caller),
+        backups=_list_holding(asked.store, session.key, asked.visit.caller),
     )
 
 
 @delete("/api/sessions/{id:str}", status_code=200, sync_to_thread=True)
 def delete_session(
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     accounts: GivenAccounts,
     context: GivenContext,
 ) -> Response[DeletedSession]:
@@ -604,43 +573,23 @@ def delete_session(
     It must be named by its full id or key; its owner and admins may delete it. No collector brings it
     back. The response lists what cannot be deleted from here: backups that still have it.
     """
-    session = _get_own(store, visible, id, visit)
-    if id not in (session.key, session.row.session_id):
+    session = asked.get_own(_NOT_OWN)
+    if asked.name not in (session.key, session.row.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
-    known = find_known(store, visible, session.key)
-    entry = AuditEntry(
-        at_ns=time.time_ns(),
-        who=visit.caller.name,
-        action=Action.FORGOTTEN,
-        session=session.key,
-        person=session.person,
-    )
-    visit.audit.record([entry])  # first: nothing goes without being recorded
+    known = find_known(asked.store, asked.visible, session.key)
+    # First: nothing goes without being recorded.
+    asked.visit.record(Action.FORGOTTEN, session.person, session=session.key)
     links = accounts.revoke_links([session.key])
-    gone = store.forget(visible, [session.key])
+    gone = asked.store.forget(asked.visible, [session.key])
     if gone.sessions == 0:
         raise StoreError("the session could not be deleted")
     captured = context.captured_dir
     if captured is not None and known is not None:
         remove_captures([known], captured)
-    told = DeletedSession(
-        sessions=gone.sessions,
-        files=gone.files,
-        bytes=gone.bytes,
-        deliveries=gone.deliveries,
-        links=links,
-        scrubbed=gone.scrubbed,
-        backups=_list_holding(store, session.key, visit.caller),
-    )
+    backups = _list_holding(asked.store, session.key, asked.visit.caller)
+    told = fill(DeletedSession, gone, links=links, backups=backups)
     # The browser may have kept answers, to ask whether they still hold.
     return Response(told, headers={"clear-site-data": '"cache"'})
-
-
-def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can delete this session")
-    return session
 
 
 def _count_open(accounts: Accounts, key: str) -> int:

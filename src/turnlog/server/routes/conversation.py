@@ -9,49 +9,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import groupby, islice, pairwise
-from typing import Annotated, Any
+from itertools import groupby, islice
+from typing import Annotated
 
-from litestar import Request, get
-from litestar.params import PathParameter, QueryParameter
+from litestar import get
+from litestar.params import PathParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
 from turnlog.messages import ProblemKind
-from turnlog.server.audit import GivenVisit, get_session
+from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
-from turnlog.server.messages import CallPage, CallViewer, view_call
+from turnlog.server.messages import CallPage, CallViewer, StripBar, build_strip, view_call
 from turnlog.server.requests import (
-    FROM_ZERO,
-    LARGEST,
     Cursor,
-    GivenScope,
-    GivenStore,
     Limit,
-    NamedSession,
     Source,
-    check_unchanged,
     find_next,
+    integer,
+    query,
 )
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import clean_optional, clean_text, dollars, fit, head_of, read_each, took_ms
+from turnlog.server.values import clean_text, dollars, fit, head_of, read_each, took_ms, view
 from turnlog.server.windows import read_titles
+from turnlog.shapes import fill
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter
-from turnlog.transcripts.queries.sessions import TurnCall
 from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
-
-
-class StripBar(Struct, frozen=True, gc=False, kw_only=True):
-    """A call as a bar, or several consecutive calls if there are many."""
-
-    ms: int | None
-    """How long it took, or the longest of several; None if unknown."""
-    failed: bool
-    """Whether it, or one of several, failed."""
-    category: Category
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):
@@ -179,27 +165,17 @@ class Problems(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `cursor` to continue; None at the end."""
 
 
-_MOST_BARS = 60
-
-
 def _view_turn(
     row: TurnRecord, prompt: MessageRecord, title: str, calls: Sequence[CallRecord], edited: bool
 ) -> Turn:
     """Return a turn."""
-    return Turn(
-        index=row.index,
-        prompt=row.prompt,
+    return fill(
+        Turn,
+        row,
         prompt_uuid=clean_text(prompt.id),
         title=title,
-        messages=row.messages,
-        calls=row.calls,
-        agents=row.agents,
-        files_changed=row.files_changed,
         started_at=find_moment(row.started),
         ended_at=find_moment(row.ended),
-        duration_ms=row.duration_ms,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
         cost_usd=dollars(row.cost),
         failed=sum(call.state == CallState.FAILED for call in calls),
         strip=build_strip(calls),
@@ -207,32 +183,10 @@ def _view_turn(
     )
 
 
-def _group_turn_calls(calls: Sequence[TurnCall]) -> dict[int, list[CallRecord]]:
-    """Return the calls of each turn; they come by turn."""
-    return {turn: [each.call for each in group] for turn, group in groupby(calls, lambda each: each.turn)}
-
-
 def _is_edited(prompt: MessageRecord, parents: Mapping[int, MessageRecord]) -> bool:
     """Tell whether a prompt opens a branch: then others were typed in the same place."""
     above = None if prompt.parent is None else parents.get(prompt.parent)
     return above is not None and above.branch != prompt.branch
-
-
-def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[StripBar, ...]:
-    """Return calls as bars; where there are more than so many, runs of the same length share one."""
-    bars = min(len(calls), most)
-    edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]
-    return tuple(_merge(calls[start:end]) for start, end in pairwise(edges))
-
-
-def _merge(calls: Sequence[CallRecord]) -> StripBar:
-    times = [took_ms(call.started, call.ended) for call in calls]
-    longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
-    return StripBar(
-        ms=times[longest],
-        failed=any(call.state == CallState.FAILED for call in calls),
-        category=Category(calls[longest].category),
-    )
 
 
 _MOST_BRANCHES = 10_000
@@ -242,24 +196,19 @@ _MOST_PROBLEMS = 50
 
 @get("/api/sessions/{id:str}/turns", opt=LINKED, sync_to_thread=True)
 def list_turns(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Turns:
     """List a session's turns: each prompt with what it took to answer it."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         main, total = opened.main, opened.count_turns()
         rows = [] if main is None else opened.list_turns(cursor, limit)
         prompts = [] if main is None else main.list_at(row.prompt for row in rows)
         titles = {} if main is None else read_titles(main, prompts)
         above = [] if main is None else main.list_at(row.parent for row in prompts if row.parent is not None)
-        calls = _group_turn_calls(opened.list_turn_calls(cursor, limit))
+        made = groupby(opened.list_turn_calls(cursor, limit), lambda each: each.turn)
+        calls = {turn: [each.call for each in group] for turn, group in made}
     own = {row.index: row for row in prompts}
     parents = {row.index: row for row in above}
     items = tuple(
@@ -278,29 +227,13 @@ def list_turns(
 
 @get("/api/sessions/{id:str}/tree", opt=LINKED, sync_to_thread=True)
 def get_tree(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     source: Source = None,
-    first: Annotated[
-        int,
-        QueryParameter(
-            ge=0,
-            le=LARGEST,
-            description="The index of the first message to return.",
-            schema_extra=FROM_ZERO,
-        ),
-    ] = 0,
-    limit: Annotated[
-        int, QueryParameter(ge=1, le=10_000, description="The maximum number of messages.")
-    ] = 1000,
+    first: Annotated[int, integer("The index of the first message to return.")] = 0,
+    limit: Annotated[int, integer("The maximum number of messages.", least=1, most=10_000)] = 1000,
 ) -> Tree:
     """Return which message follows which, starting at one, and all branches."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         chapter = opened.find_chapter(source)
         parents = () if chapter is None else tuple(row.parent for row in chapter.list_messages(first, limit))
         branches = [] if chapter is None else chapter.list_branches()
@@ -309,35 +242,19 @@ def get_tree(
         parents=parents,
         first=first,
         total=total,
-        branches=tuple(
-            Branch(
-                index=branch.index,
-                first=branch.first,
-                last=branch.last,
-                parent=branch.parent,
-                messages=branch.messages,
-                active=branch.active,
-            )
-            for branch in branches[:_MOST_BRANCHES]
-        ),
+        branches=tuple(fill(Branch, branch) for branch in branches[:_MOST_BRANCHES]),
         revision=session.revision,
     )
 
 
 @get("/api/sessions/{id:str}/agents", opt=LINKED, sync_to_thread=True)
 def list_agents(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
-    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of agents.")] = 1000,
+    asked: GivenSession,
+    limit: Annotated[int, integer("The maximum number of agents.", least=1, most=5000)] = 1000,
     cursor: Cursor = 0,
 ) -> Agents:
     """List a session's sub-agents, at any depth."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         rows = opened.list_agents()
     items = tuple(map(_view_agent, rows[cursor : cursor + limit]))
     return Agents(
@@ -347,21 +264,15 @@ def list_agents(
 
 @get("/api/sessions/{id:str}/problems", sync_to_thread=True)
 def list_problems(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of lines.")] = 100,
+    asked: GivenSession,
+    limit: Annotated[int, integer("The maximum number of lines.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> Problems:
     """List what is wrong or unknown in a session's files, line by line.
 
     `limit` and `cursor` count lines; each may have several problems.
     """
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (_, opened):
         files = sorted(opened.files, key=lambda file: file.source)
         every = ((file, line) for file in files for line in file.list_flawed())
         flawed = list(islice(every, cursor, cursor + limit + 1))
@@ -383,57 +294,38 @@ def list_problems(
 
 
 def _view_agent(row: AgentRecord) -> Agent:
-    return Agent(
-        index=row.index,
-        id=clean_text(row.id),
-        type=clean_optional(row.type),
+    return view(
+        Agent,
+        row,
         description=None if row.description is None else head_of(row.description),
         state=AgentState(row.state),
-        depth=row.depth,
-        inline=row.inline,
-        background=row.background,
-        parent_id=clean_optional(row.parent_id),
-        run_id=clean_optional(row.run_id),
         source=row.file,
-        call=row.call,
-        call_source=row.call_source,
         linked_by=None if row.linked_by is None else AgentLink(row.linked_by),
     )
 
 
 @get("/api/sessions/{id:str}/calls", opt=LINKED, sync_to_thread=True)
 def list_calls(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
-    source: Annotated[
-        str | None, QueryParameter(max_length=200, description="A file of the session; all files by default.")
-    ] = None,
-    category: Annotated[
-        list[Category] | None, QueryParameter(max_items=20, description="The category of the action.")
-    ] = None,
-    call_state: Annotated[
-        list[CallState] | None, QueryParameter(name="state", max_items=20, description="Its outcome.")
-    ] = None,
-    name: Annotated[str | None, QueryParameter(max_length=200, description="The tool's name.")] = None,
-    bodies: Annotated[bool, QueryParameter(description="Whether to include inputs and results.")] = False,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
+    asked: GivenSession,
+    source: Annotated[str | None, query("A file of the session; all files by default.", max_length=200)] = None,
+    category: Annotated[list[Category] | None, query("The category of the action.", max_items=20)] = None,
+    call_state: Annotated[list[CallState] | None, query("Its outcome.", name="state", max_items=20)] = None,
+    name: Annotated[str | None, query("The tool's name.", max_length=200)] = None,
+    bodies: Annotated[bool, query("Whether to include inputs and results.")] = False,
+    limit: Annotated[int, integer("The maximum number of calls.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List a session's tool calls: the transcript's, then those of each agent's file."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
+    session = asked.get_unchanged()
     where = CallFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if call_state is None else tuple(each.value for each in call_state),
         name=name,
     )
-    with store.open_session(visible, session.key) as opened:
+    with asked.store.open_session(asked.visible, session.key) as opened:
         found = opened.find_calls(where, source=source, first=cursor, count=limit)
         if bodies:
-            items = CallViewer(store, visible, session).list_calls(found.calls)
+            items = CallViewer(asked.store, asked.visible, session).list_calls(found.calls)
         else:
             items = tuple(view_call(*each) for each in found.calls)
     return CallPage(items=items, total=found.total, next=find_next(cursor, items, found.total))
@@ -481,11 +373,7 @@ class _Group(Struct, frozen=True):
 
 @get("/api/sessions/{id:str}/sidechains", opt=LINKED, sync_to_thread=True)
 def list_sidechains(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Sidechains:
@@ -493,9 +381,7 @@ def list_sidechains(
 
     The calls of a group are loaded when it is opened.
     """
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         main = opened.main
         groups = [] if main is None else _list_groups(main)
         chosen = groups[cursor : cursor + limit]
@@ -513,19 +399,13 @@ def list_sidechains(
 
 @get("/api/sessions/{id:str}/sidechains/{message_uuid:str}", opt=LINKED, sync_to_thread=True)
 def list_sidechain_calls(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
+    asked: GivenSession,
     message_uuid: Annotated[str, PathParameter(description="`message_uuid` of a group.")],
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
-    limit: Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of calls.")] = 100,
+    limit: Annotated[int, integer("The maximum number of calls.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List the calls of one group, with their inputs and results."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (session, opened):
         main = opened.main
         head = None if main is None else main.find_message(message_uuid)
         groups = [] if main is None or head is None else _list_groups(main)
@@ -533,7 +413,7 @@ def list_sidechain_calls(
         if main is None or group is None:
             raise NotFoundError("There is no such sidechain")
         calls = [(main, call) for call in group.calls[cursor : cursor + limit]]
-        items = CallViewer(store, visible, session).list_calls(calls)
+        items = CallViewer(asked.store, asked.visible, session).list_calls(calls)
     return CallPage(items=items, total=len(group.calls), next=find_next(cursor, items, len(group.calls)))
 
 

@@ -15,7 +15,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from litestar import Response, get
 from litestar.di import NamedDependency, Provide
-from litestar.params import QueryParameter, SkipValidation
+from litestar.params import SkipValidation
 from litestar.response import Stream
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ from turnlog.ingest.archived import read_summary
 from turnlog.ingest.copies import list_shared
 from turnlog.server.audit import GivenVisit, Visit, get_session
 from turnlog.server.errors import InvalidRequestError
-from turnlog.server.requests import FROM_ZERO, LARGEST, GivenContext, GivenScope, GivenStore
+from turnlog.server.requests import GivenContext, GivenScope, GivenStore, integer, query
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
@@ -167,7 +167,8 @@ def _render(
         try:
             select(session, wanted.selection)
         except SelectionError as error:
-            raise InvalidRequestError(_capitalize(error)) from None
+            text = str(error)
+            raise InvalidRequestError(text[:1].upper() + text[1:]) from None
         yield from render_session(
             session,
             summary,
@@ -236,51 +237,26 @@ def _name(session: StoredSession) -> str:
     return session.marks.name or name_session(session)
 
 
-def _capitalize(error: Exception) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]
-
-
 _MOST = 500
 _Ids = Annotated[
     list[str],
-    QueryParameter(
-        min_items=1, max_items=_MOST, description="Sessions: keys, ids, or the beginning of either."
-    ),
+    query("Sessions: keys, ids, or the beginning of either.", min_items=1, max_items=_MOST),
 ]
 _GivenWanted = NamedDependency[SkipValidation[Wanted]]
 
 
 def _build_wanted(
     context: GivenContext,
-    form: Annotated[Format, QueryParameter(name="format", description="The format.")] = Format.HTML,
-    first_turn: Annotated[
-        int | None, QueryParameter(ge=1, le=LARGEST, description="The first turn, from 1.")
-    ] = None,
-    last_turn: Annotated[
-        int | None, QueryParameter(ge=1, le=LARGEST, description="The last turn, from 1.")
-    ] = None,
-    branch: Annotated[
-        int | None,
-        QueryParameter(
-            ge=0,
-            le=LARGEST,
-            description="Only this branch, and what leads to it.",
-            schema_extra=FROM_ZERO,
-        ),
-    ] = None,
-    thinking: Annotated[bool, QueryParameter(description="Include thinking.")] = True,
-    tool_output: Annotated[bool, QueryParameter(description="Include tool output.")] = True,
-    agents: Annotated[bool, QueryParameter(description="Include sub-agents.")] = True,
-    redact: Annotated[
-        bool, QueryParameter(description="Remove secrets, and anything that says who or where you are.")
-    ] = True,
-    word: Annotated[
-        list[str] | None, QueryParameter(max_items=100, description="Words to remove as well.")
-    ] = None,
-    snake: Annotated[
-        bool, QueryParameter(description="Fields of JSON documents as the API writes them.")
-    ] = False,
+    form: Annotated[Format, query("The format.", name="format")] = Format.HTML,
+    first_turn: Annotated[int | None, integer("The first turn, from 1.", least=1)] = None,
+    last_turn: Annotated[int | None, integer("The last turn, from 1.", least=1)] = None,
+    branch: Annotated[int | None, integer("Only this branch, and what leads to it.")] = None,
+    thinking: Annotated[bool, query("Include thinking.")] = True,
+    tool_output: Annotated[bool, query("Include tool output.")] = True,
+    agents: Annotated[bool, query("Include sub-agents.")] = True,
+    redact: Annotated[bool, query("Remove secrets, and anything that says who or where you are.")] = True,
+    word: Annotated[list[str] | None, query("Words to remove as well.", max_items=100)] = None,
+    snake: Annotated[bool, query("Fields of JSON documents as the API writes them.")] = False,
 ) -> Wanted:
     if first_turn is not None and last_turn is not None and first_turn > last_turn:
         raise InvalidRequestError("The first turn comes after the last one")
@@ -312,14 +288,14 @@ def export_sessions(
     The file is written while it is sent. If something fails meanwhile, the response is cut off.
     """
     sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
-    name = _name_export(sessions, wanted)
+    name = _name_export(sessions, wanted).encode("ascii", "replace").decode().replace("?", "-")
     return Stream(
         render(store, visible, sessions, wanted),
         headers={
             # Of a stream, Litestar would say what the route says.
             "content-type": _MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
             "content-security-policy": UNTRUSTED_POLICY,
-            "content-disposition": f'attachment; filename="{_to_ascii(name)}"',
+            "content-disposition": f'attachment; filename="{name}"',
             "cache-control": "no-store",
         },
     )
@@ -342,7 +318,3 @@ def _list_sessions(
     if len(found) > 1 and wanted.selection.is_part:
         raise InvalidRequestError("Turns and branches can only be chosen for a single session")
     return list(found.values())
-
-
-def _to_ascii(name: str) -> str:
-    return name.encode("ascii", "replace").decode().replace("?", "-")

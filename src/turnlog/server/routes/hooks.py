@@ -21,27 +21,27 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from litestar import Request, get, post
 from litestar.di import NamedDependency
-from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
-from litestar.params import HeaderParameter, QueryParameter, SkipValidation
+from litestar.openapi.spec import OpenAPIType, Schema
+from litestar.params import HeaderParameter, SkipValidation
 from msgspec import Raw, Struct
 from msgspec.structs import astuple, replace
 
 from turnlog.ingest.spool import LARGEST, Frame, Spool, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.spool_import import SpoolImporter
-from turnlog.server.audit import GivenVisit, Visit, get_session, has_deliveries
+from turnlog.server.audit import AskedSession, GivenSession, has_deliveries
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import FROM_ZERO, GivenMachines, GivenScope, GivenStore, NamedSession
 from turnlog.server.requests import LARGEST as MOST_NUMBER
+from turnlog.server.requests import GivenMachines, describe_body, integer, query
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
+from turnlog.server.values import Recent
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, HookGroup, is_shown
 
@@ -214,7 +214,7 @@ class HookReceiver:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: Recent[str, None] = Recent(_REMEMBERED)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def start(self) -> None:
@@ -303,9 +303,7 @@ class HookReceiver:
     def _tell(self, delivery: HookDelivery, *, stored: bool) -> None:
         if delivery.delivery_id in self._known:
             return
-        self._known[delivery.delivery_id] = None
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        self._known.keep(delivery.delivery_id, None)
         self.window.add(delivery, stored=stored)
         for listener in self.listeners:
             try:
@@ -334,15 +332,11 @@ _NANOSECONDS = 1_000_000_000
 _MOST_LISTED = 50_000
 
 
-@dataclass
-class _Operation(Operation):
-    """Says what is sent: Litestar knows only of bodies that it reads itself."""
-
-    def __post_init__(self) -> None:
-        payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT, additional_properties=True))
-        self.request_body = RequestBody(
-            description="What Claude Code gives to a hook, unchanged.", content={"application/json": payload}
-        )
+_Operation = describe_body(
+    "What Claude Code gives to a hook, unchanged.",
+    "application/json",
+    Schema(type=OpenAPIType.OBJECT, additional_properties=True),
+)
 
 
 @post(
@@ -359,10 +353,10 @@ async def receive_hook(
     machines: GivenMachines,
     origin: Annotated[
         str | None,
-        QueryParameter(
+        query(
+            "The id of the machine that it comes from; not needed with the server's token.",
             pattern="^[0-9a-f]{32}$",
             max_length=32,
-            description="The id of the machine that it comes from; not needed with the server's token.",
         ),
     ] = None,
     delivery: Annotated[
@@ -392,28 +386,22 @@ async def receive_hook(
 
 @get("/api/sessions/{id:str}/hook-events", sync_to_thread=True)
 def list_hook_events(
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     hooks: GivenHooks,
-    first: Annotated[
-        int,
-        QueryParameter(ge=0, le=MOST_NUMBER, description="How many to skip.", schema_extra=FROM_ZERO),
-    ] = 0,
-    limit: Annotated[
-        int, QueryParameter(ge=1, le=_MOST_LISTED, description="The maximum number of events.")
-    ] = _MOST_LISTED,
+    first: Annotated[int, integer("How many to skip.", most=MOST_NUMBER)] = 0,
+    limit: Annotated[int, integer("The maximum number of events.", least=1, most=_MOST_LISTED)] = _MOST_LISTED,
 ) -> list[HookEventItem]:
     """List a session's hook events by time, in spec 002's shape.
 
     This also works for sessions known only from hooks.
     """
-    session_id = _find_session_id(store, visible, hooks, id, visit)
+    session_id = _find_session_id(asked, hooks)
     # The window does not know whose events it has: only the store does.
-    pending = [] if visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
+    pending = (
+        [] if asked.visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
+    )
     which = DeliveryFilter(session_id=session_id, events_only=True, first=first, count=limit, payloads=False)
-    events = store.list_deliveries(visible, which)
+    events = asked.store.list_deliveries(asked.visible, which)
     if pending and len(events) < limit:
         # They were listed first, so what has come into the store meanwhile is among both.
         read = {event.delivery_id for event in events}
@@ -423,19 +411,19 @@ def list_hook_events(
     return [_view(event) for event in events[:limit]]
 
 
-def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit) -> str:
-    if has_deliveries(store, visible, name, visit):
-        return name
-    if visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(name):
-        return name
-    return get_session(store, visible, name, visit).row.session_id or ""
+def _find_session_id(asked: AskedSession, hooks: HookReceiver) -> str:
+    if has_deliveries(asked.store, asked.visible, asked.name, asked.visit):
+        return asked.name
+    if asked.visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(asked.name):
+        return asked.name
+    return asked.get().row.session_id or ""
 
 
 def _view(delivery: HookDelivery) -> HookEventItem:
-    return HookEventItem(
+    return fill(
+        HookEventItem,
+        delivery,
         timestamp=delivery.received_ns // _NANOSECONDS,
-        event_name=delivery.event_name,
-        tool_name=delivery.tool_name,
         label=delivery.label or delivery.event_name,
         group=GROUPS.get(delivery.group_name, AUTONOMOUS),
         context=None if delivery.context is None else Raw(delivery.context.encode()),

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import dropwhile, islice
 from typing import Annotated, Any, TypeAlias
 
@@ -25,9 +24,9 @@ import msgspec
 from litestar import Request, get, post
 from litestar.di import NamedDependency
 from litestar.exceptions import InternalServerException
-from litestar.openapi.spec import OpenAPIMediaType, OpenAPIType, Operation, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIType, Schema
 from litestar.openapi.spec.enums import OpenAPIFormat
-from litestar.params import QueryParameter, SkipValidation
+from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.errors import UploadError
@@ -41,9 +40,9 @@ from turnlog.ingest.uploads.protocol import (
     tell_session,
 )
 from turnlog.ingest.uploads.receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
-from turnlog.server.children import end_child, start_child
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import GivenMachines, GivenStore
+from turnlog.server.processes import end_child, start_child
+from turnlog.server.requests import GivenMachines, GivenStore, describe_body, integer, query
 from turnlog.server.routes.hooks import GivenHooks
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
@@ -224,21 +223,16 @@ _STATUS = {
 }
 Origin: TypeAlias = Annotated[
     str,
-    QueryParameter(pattern="^[0-9a-f]{32}$", max_length=32, description="The id of the machine that pushes."),
+    query("The id of the machine that pushes.", pattern="^[0-9a-f]{32}$", max_length=32),
 ]
 _RETRY = {"retry-after": "2"}
 
 
-@dataclass
-class _Operation(Operation):
-    """Says what is sent: Litestar knows only of bodies that it reads itself."""
-
-    def __post_init__(self) -> None:
-        payload = OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
-        self.request_body = RequestBody(
-            description="MessagePack, compressed with zstd; docs/protocol.md describes its content.",
-            content={"application/octet-stream": payload},
-        )
+_Operation = describe_body(
+    "MessagePack, compressed with zstd; docs/protocol.md describes its content.",
+    "application/octet-stream",
+    Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY),
+)
 
 
 @get("/api/ingest/state", opt=TOKEN_ONLY | MACHINES, sync_to_thread=True)
@@ -248,12 +242,10 @@ def get_ingest_state(
     caller: GivenCaller,
     origin: Origin,
     session: Annotated[
-        str | None, QueryParameter(max_length=100, description="A session's key, to return only that session.")
+        str | None, query("A session's key, to return only that session.", max_length=100)
     ] = None,
-    after: Annotated[
-        str | None, QueryParameter(max_length=100, description="`next` from the previous page.")
-    ] = None,
-    limit: Annotated[int, QueryParameter(ge=1, le=1000, description="The maximum number of sessions.")] = 200,
+    after: Annotated[str | None, query("`next` from the previous page.", max_length=100)] = None,
+    limit: Annotated[int, integer("The maximum number of sessions.", least=1, most=1000)] = 200,
 ) -> IngestState:
     """Return what the server has of a machine's sessions, so that the machine can continue from there.
 

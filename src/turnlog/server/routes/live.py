@@ -11,16 +11,16 @@ from litestar import Request, get
 from litestar.datastructures import ResponseHeader
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import QueryParameter, SkipValidation
+from litestar.params import SkipValidation
 from litestar.response import Stream
 from msgspec import Struct
 
-from turnlog.server.board.states import StateChange
-from turnlog.server.board.watch import StateTracker, StateWatch
 from turnlog.server.live import ChangeEvent, Listener, LiveHub
-from turnlog.server.requests import GivenScope
+from turnlog.server.requests import GivenScope, query
 from turnlog.server.security.callers import LINKED, Caller, CallerKind, GivenCaller
 from turnlog.server.security.guard import AuthContext, find_logged_in
+from turnlog.server.session_states import StateChange
+from turnlog.server.state_watch import StateTracker, StateWatch
 from turnlog.server.sync import SyncState, SyncStatus, view_sync
 from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
@@ -121,10 +121,7 @@ async def open_stream(
     visible: GivenScope,
     auth: NamedDependency[SkipValidation[AuthContext]],
     last_event_id: Annotated[
-        str | None,
-        QueryParameter(
-            max_length=200, description="The id of the last event received, if it is not in the header."
-        ),
+        str | None, query("The id of the last event received, if it is not in the header.", max_length=200)
     ] = None,
 ) -> Stream:
     """Stream what happens, as server-sent events.

@@ -24,10 +24,10 @@ from litestar.response import Redirect
 from msgspec import Meta, Struct
 
 from turnlog.config import OidcSettings
-from turnlog.server.audit import Auditor, GivenAudit, build_entry
+from turnlog.server.audit import Auditor, GivenAudit, GivenVisit, build_entry
 from turnlog.server.errors import NotFoundError, RequestError
-from turnlog.server.presence import OpeningKey
-from turnlog.server.requests import ANY_PARAMETERS, GivenAccounts, GivenContext, decode_body
+from turnlog.server.processes import OpeningKey
+from turnlog.server.requests import ANY_PARAMETERS, GivenAccounts, GivenContext, decode_body, query
 from turnlog.server.security.callers import (
     OPERATORS,
     PUBLIC,
@@ -35,7 +35,6 @@ from turnlog.server.security.callers import (
     TOKEN_ONLY,
     Caller,
     CallerKind,
-    GivenCaller,
     forbid,
 )
 from turnlog.server.security.guard import (
@@ -46,7 +45,6 @@ from turnlog.server.security.guard import (
     check_attempt,
     check_owner,
     check_wait,
-    end_cookie,
     has_session,
     is_secure,
     list_cookies,
@@ -117,15 +115,13 @@ async def log_in(
     secret, seconds = await asyncio.to_thread(_open, auth.accounts, user, known)
     caller = Caller(kind=CallerKind.PERSON, user=user)
     await asyncio.to_thread(
-        audit.record, [build_entry(caller, Action.LOGGED_IN, user.name, f"by token {known.id}")]
+        audit.record, [build_entry(caller, Action.LOGGED_IN, user.name, detail=f"by token {known.id}")]
     )
-    return Response(None, cookies=[build_cookie(secret, secure=secure, seconds=seconds)])
+    return Response(None, cookies=[build_cookie(name_cookie(secure), secret, seconds, secure=secure)])
 
 
 @post("/api/logout", opt=READS, status_code=204, sync_to_thread=True)
-def log_out(
-    request: Request[Any, Any, Any], caller: GivenCaller, auth: GivenAuth, audit: GivenAudit
-) -> Response[None]:
+def log_out(request: Request[Any, Any, Any], visit: GivenVisit, auth: GivenAuth) -> Response[None]:
     """Log this browser out; tokens stay valid."""
     secure = is_secure(request, auth.public_url)
     name = name_cookie(secure)
@@ -133,9 +129,9 @@ def log_out(
         auth.accounts.end_session(secret)
     for secret in list_cookies(request, auth.keeper.cookie):
         auth.keeper.end_session(secret)
-    if caller.user is not None:
-        audit.record([build_entry(caller, Action.LOGGED_OUT, caller.name)])
-    cookies = [end_cookie(each, secure=secure) for each in (name, auth.keeper.cookie)]
+    if visit.caller.user is not None:
+        visit.record(Action.LOGGED_OUT, visit.caller.name)
+    cookies = [build_cookie(each, "", 0, secure=secure) for each in (name, auth.keeper.cookie)]
     # The browser may have kept answers, to ask whether they still hold.
     return Response(None, cookies=cookies, headers={"clear-site-data": '"cache"'})
 
@@ -149,15 +145,7 @@ def _open(accounts: Accounts, user: User, token: Token) -> tuple[str, float]:
 
 
 def _build_owner_cookie(keeper: TokenKeeper, *, secure: bool) -> Cookie:
-    return Cookie(
-        key=keeper.cookie,
-        value=keeper.open_session(),
-        max_age=int(COOKIE_SECONDS),
-        path="/",
-        secure=secure,
-        httponly=True,
-        samesite="strict",
-    )
+    return build_cookie(keeper.cookie, keeper.open_session(), COOKIE_SECONDS, secure=secure)
 
 
 _Keeper = NamedDependency[SkipValidation[TokenKeeper]]
@@ -216,9 +204,7 @@ async def begin_login(
     provider: _GivenProvider,
     auth: GivenAuth,
     accounts: GivenAccounts,
-    next: Annotated[
-        str, QueryParameter(max_length=_LONGEST, description="Where to go after login: a path of the page.")
-    ] = "/",
+    next: Annotated[str, query("Where to go after login: a path of the page.", max_length=_LONGEST)] = "/",
 ) -> Redirect:
     """Redirect a browser to the login provider, which sends it back."""
     if provider is None or not await asyncio.to_thread(accounts.has_users):
@@ -247,12 +233,10 @@ async def finish_login(
     auth: GivenAuth,
     accounts: GivenAccounts,
     audit: GivenAudit,
-    login_state: Annotated[
-        str, QueryParameter(name="state", max_length=200, description="The `state` that was issued.")
-    ] = "",
-    code: Annotated[str, QueryParameter(max_length=4000, description="For the provider's token.")] = "",
-    error: Annotated[str | None, QueryParameter(max_length=200, description="Why not.")] = None,
-    iss: Annotated[str | None, QueryParameter(max_length=2000, description="Who the provider is.")] = None,
+    login_state: Annotated[str, query("The `state` that was issued.", name="state", max_length=200)] = "",
+    code: Annotated[str, query("For the provider's token.", max_length=4000)] = "",
+    error: Annotated[str | None, query("Why not.", max_length=200)] = None,
+    iss: Annotated[str | None, query("Who the provider is.", max_length=2000)] = None,
 ) -> Redirect:
     """Log in a browser that comes back from the login provider."""
     settings = context.oidc
@@ -266,7 +250,8 @@ async def finish_login(
         secret = await asyncio.to_thread(_let_in, accounts, audit, confirmed, settings)
     except RefusedLoginError as refusal:
         return _refuse(refusal, _build_pending(request, auth, "", 0))
-    cookie = build_cookie(secret, secure=is_secure(request, auth.public_url))
+    secure = is_secure(request, auth.public_url)
+    cookie = build_cookie(name_cookie(secure), secret, LOGIN_SECONDS, secure=secure)
     return Redirect(login.next, status_code=303, cookies=[cookie, _build_pending(request, auth, "", 0)])
 
 
@@ -306,12 +291,5 @@ def _choose_next(path: str) -> str:
 
 
 def _build_pending(request: Request[Any, Any, Any], auth: AuthContext, state: str, seconds: int) -> Cookie:
-    return Cookie(
-        key=_PENDING,
-        value=state,
-        max_age=seconds,
-        path=_PATH,
-        secure=is_secure(request, auth.public_url),
-        httponly=True,
-        samesite="lax",
-    )
+    secure = is_secure(request, auth.public_url)
+    return build_cookie(_PENDING, state, seconds, secure=secure, path=_PATH, samesite="lax")

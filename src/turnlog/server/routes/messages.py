@@ -5,45 +5,41 @@ Bytes are untrusted: a page may use them only as pictures. What is long is sent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
 
-from litestar import Request, Response, get
+from litestar import Response, get
+from litestar.di import NamedDependency, Provide
+from litestar.params import SkipValidation
 from litestar.response import Stream
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line, decode
-from turnlog.server.audit import GivenVisit, get_session
+from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import MessageWindow, find_picture
 from turnlog.server.requests import (
-    Active,
-    After,
-    AgentId,
-    Around,
-    Before,
-    BranchNumber,
     Categories,
     Counted,
-    GivenScope,
-    GivenStore,
-    Lanes,
-    NamedSession,
     NamedSource,
-    Roles,
     Source,
-    WindowLimit,
     check_unchanged,
+    integer,
+    query,
 )
 from turnlog.server.security.callers import LINKED, CallerKind
 from turnlog.server.security.gate import UNTRUSTED_POLICY
-from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.server.windows import WindowQuery, find_window, view_window
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Place, Scope, SourceKind
+from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.queries.bodies import decode_lines
+from turnlog.transcripts.queries.chapters import MessageFilter
 
 _WHOLE = 4 << 20
 """What is longer is never in memory as a whole."""
@@ -67,24 +63,54 @@ def _send_pieces(
     return Stream(pieces, headers={**every, **told})
 
 
-@get("/api/sessions/{id:str}/messages", opt=LINKED, sync_to_thread=True)
-def list_messages(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+def _build_window(
     source: Source = None,
-    agent: AgentId = None,
-    around: Around = None,
-    before: Before = None,
-    after: After = None,
-    limit: WindowLimit = 100,
-    lane: Lanes = None,
-    role: Roles = None,
+    agent: Annotated[str | None, query("The id of a sub-agent, for its messages.", max_length=200)] = None,
+    around: Annotated[
+        str | None,
+        query(
+            "The middle of the window: a message's uuid or index, or `end`. A uuid is searched for "
+            "in all files of the session, unless one is given.",
+            max_length=200,
+        ),
+    ] = None,
+    before: Annotated[int | None, integer("Only messages above this index: `before` of a window.")] = None,
+    after: Annotated[
+        int | None, integer("Only messages below this index: `after` of a window.", least=-1)
+    ] = None,
+    limit: Annotated[int, integer("The maximum number of messages.", least=1, most=200)] = 100,
+    lane: Annotated[
+        list[Lane] | None,
+        query("`main` for the conversation, `tool` for actions, `agent` for sub-agents.", max_items=20),
+    ] = None,
+    role: Annotated[list[Role] | None, query("Their role in the conversation.", max_items=20)] = None,
     category: Categories = None,
-    branch: BranchNumber = None,
-    active: Active = None,
+    branch: Annotated[int | None, integer("The number of a branch of the tree.")] = None,
+    active: Annotated[bool | None, query("Whether they are on the way to the newest message.")] = None,
+) -> tuple[WindowQuery, MessageFilter]:
+    where = MessageFilter(
+        lanes=_list_words(lane),
+        roles=_list_words(role),
+        categories=_list_words(category),
+        branch=branch,
+        active=active,
+    )
+    return WindowQuery(source, agent, around, before, after, limit), where
+
+
+def _list_words(given: Sequence[StrEnum] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(each.value for each in given)
+
+
+WINDOW: Mapping[str, Provide] = {"window": Provide(_build_window, sync_to_thread=False)}
+GivenWindow = NamedDependency[SkipValidation[tuple[WindowQuery, MessageFilter]]]
+"""Parameter `window`: which messages are asked for, of a route that has the dependencies `WINDOW`."""
+
+
+@get("/api/sessions/{id:str}/messages", opt=LINKED, dependencies=WINDOW, sync_to_thread=True)
+def list_messages(
+    asked: GivenSession,
+    window: GivenWindow,
 ) -> MessageWindow:
     """List consecutive messages.
 
@@ -96,14 +122,13 @@ def list_messages(
     003: it has the `index` of the message with which it is shown and, as its parent, the call. The results of
     one message are in one window, even if there are more than `limit`.
     """
-    session = get_session(store, visible, id, visit)
-    where = build_filter(lane, role, category, branch, active)
-    asked = Asked(source, agent, around, before, after, limit)
-    with store.open_session(visible, session.key) as opened:
-        counted = store.read_usage(visible).find_version(session.key)  # of the same state, and at once
-        check_unchanged(request, session.key, session.revision, counted)
-        found = ask_window(opened, asked, where, has_results=True)
-        items = view_window(store, visible, session, found)
+    session = asked.get()
+    with asked.store.open_session(asked.visible, session.key) as opened:
+        # Of the same state, and at once.
+        counted = asked.store.read_usage(asked.visible).find_version(session.key)
+        check_unchanged(asked.request, session.key, session.revision, counted)
+        found = find_window(opened, *window, has_results=True)
+        items = view_window(asked.store, asked.visible, session, found)
         above = items[0].index if items else found.at
         below = items[-1].index + 1 if items else found.at
         return MessageWindow(
@@ -117,18 +142,12 @@ def list_messages(
 
 @get("/api/sessions/{id:str}/messages/{index:int}/raw", sync_to_thread=True, media_type="application/x-ndjson")
 def get_raw_message(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
+    asked: GivenSession,
     index: Counted,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     source: Source = None,
 ) -> Response[Any]:
     """Return the lines of a message, and those folded into it, byte for byte."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    with store.open_session(visible, session.key) as opened:
+    with asked.open() as (_, opened):
         chapter = opened.find_chapter(source)
         rows = [] if chapter is None else chapter.list_at([index])
         if chapter is None or not rows:
@@ -136,7 +155,7 @@ def get_raw_message(
         lines = [chapter.get_line(number) for number in rows[0].lines]
         # Whoever asks may read slowly: the lines are read as they are sent, and the session is closed by then.
         places = [(Place(chapter.source, chapter.facts.generation, line.offset), line.length) for line in lines]
-    pieces = (store.archive.read(visible, *place) + b"\n" for place in places)
+    pieces = (asked.store.archive.read(asked.visible, *place) + b"\n" for place in places)
     return _send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
 
 
@@ -150,49 +169,42 @@ _AT_ONCE = 256 << 10
     media_type="*/*",
 )
 def get_image(
-    id: NamedSession,
+    asked: GivenSession,
     source: NamedSource,
     generation: Counted,
     offset: Counted,
     number: Counted,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
 ) -> Response[Any]:
     """Return the bytes of an image in a line; `href` of an image is its address.
 
     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
     """
-    key = get_session(store, visible, id, visit).key
-    _get_source(store, visible, key, source)
+    key = asked.get().key
+    _get_source(asked.store, asked.visible, key, source)
     try:
-        line = _read_line(store, visible, key, Place(source, generation, offset))
+        line = _read_line(asked.store, asked.visible, key, Place(source, generation, offset))
     except KeyError:
         raise NotFoundError("Those lines no longer exist") from None
     picture = find_picture(line, number)
     if picture is None:
         raise NotFoundError("There is no such image")
     # A line never changes, and its place names it for good; but where there are people, who sees it may.
-    alone = visit.caller.kind is CallerKind.OPERATOR
+    alone = asked.visit.caller.kind is CallerKind.OPERATOR
     cache = {"cache-control": "private, max-age=31536000, immutable" if alone else "no-store"}
     return _send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
 
 
 @get("/api/sessions/{id:str}/tool-results/{source:str}", sync_to_thread=True, media_type="text/plain")
 def get_tool_result(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
+    asked: GivenSession,
     source: NamedSource,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
 ) -> Response[Any]:
     """Return a result that Claude Code wrote to a separate file, byte for byte."""
-    known = _get_source(store, visible, get_session(store, visible, id, visit).key, source)
+    known = _get_source(asked.store, asked.visible, asked.get().key, source)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
-    check_unchanged(request, known.generation, known.length)
-    pieces = read_all(store.archive, visible, source, known.generation)
+    check_unchanged(asked.request, known.generation, known.length)
+    pieces = read_all(asked.store.archive, asked.visible, source, known.generation)
     return _send_pieces(pieces, known.length, "text/plain")
 
 
@@ -254,32 +266,27 @@ class CapturedFiles(Struct, frozen=True, gc=False, kw_only=True):
 
 
 @get("/api/sessions/{id:str}/captures", sync_to_thread=True)
-def list_captures(
-    request: Request[Any, Any, Any], id: NamedSession, store: GivenStore, visible: GivenScope, visit: GivenVisit
-) -> CapturedFiles:
+def list_captures(asked: GivenSession) -> CapturedFiles:
     """List the captures of a session: its stream with control traffic, or a mirror of its file."""
-    session = get_session(store, visible, id, visit)
-    check_unchanged(request, session.key, session.revision)
-    items = tuple(_view(session.key, source) for source in _list_sources(store, visible, session.key))
+    session = asked.get_unchanged()
+    items = tuple(
+        _view(session.key, source) for source in _list_sources(asked.store, asked.visible, session.key)
+    )
     return CapturedFiles(items=items, revision=session.revision)
 
 
 @get("/api/sessions/{id:str}/captures/{source:str}", sync_to_thread=True, media_type="application/x-ndjson")
 def get_capture(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
+    asked: GivenSession,
     source: NamedSource,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
 ) -> Response[Any]:
     """Return the lines of a captured file, byte for byte."""
-    found = _list_sources(store, visible, get_session(store, visible, id, visit).key)
+    found = _list_sources(asked.store, asked.visible, asked.get().key)
     known = next((each for each in found if each.source == source), None)
     if known is None:
         raise NotFoundError("There is no such capture")
-    check_unchanged(request, known.generation, known.length)
-    pieces = read_all(store.archive, visible, source, known.generation)
+    check_unchanged(asked.request, known.generation, known.length)
+    pieces = read_all(asked.store.archive, asked.visible, source, known.generation)
     return _send_pieces(pieces, known.length, "application/x-ndjson")
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from litestar import delete, get, patch, post, put
-from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
+from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
-from turnlog.instants import find_moment
-from turnlog.server.audit import GivenAudit, build_entry
+from turnlog.server.audit import GivenVisit, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError
-from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body
+from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body, query
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.values import clean_text
-from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.shapes import fill, fill_dated
+from turnlog.store.accounts.interface import Accounts, Action, TokenKind, User, UserRole
 from turnlog.store.model import Machine
 
 _Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -141,79 +142,31 @@ class Assigned(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
 
 
-_LAST = datetime.max.replace(tzinfo=UTC)
-
-
 def _view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
     """Return who asks; `sharer` made the link, if one lets them in."""
     user, link = caller.user, caller.link
-    return Me(
-        kind=caller.kind,
-        name=caller.name,
+    return fill(
+        Me,
+        caller,
         full_name="" if user is None else user.full_name,
         role=None if user is None else user.role,
-        is_admin=caller.is_admin,
-        may_write=caller.may_write,
         team=team,
         link=None
         if link is None
-        else LinkSeen(
-            session=link.session,
-            title=link.title,
-            expires_at=_at(link.expires_ns),
-            shared_by="" if sharer is None else sharer.full_name or sharer.name,
-        ),
+        else fill_dated(LinkSeen, link, shared_by="" if sharer is None else sharer.full_name or sharer.name),
     )
 
 
 def _view_user(user: User, caller: Caller) -> UserItem:
     """Return a user, as far as the caller may know."""
     in_full = caller.is_admin or caller.name == user.name
-    return UserItem(
-        name=user.name,
-        full_name=user.full_name,
-        role=user.role,
-        email=user.email or None if in_full else None,
-        disabled=user.disabled_ns is not None,
-        created_at=_at(user.created_ns),
-        seen_at=_maybe(user.seen_ns) if in_full else None,
-    )
-
-
-def _view_token(token: Token) -> TokenItem:
-    """Return a token."""
-    return TokenItem(
-        id=token.id,
-        kind=token.kind,
-        user=token.user,
-        label=token.label,
-        created_at=_at(token.created_ns),
-        expires_at=_maybe(token.expires_ns),
-        used_at=_maybe(token.used_ns),
-        revoked_at=_maybe(token.revoked_ns),
-        origin=token.origin,
-    )
+    item = fill_dated(UserItem, user, email=user.email or None, disabled=user.disabled_ns is not None)
+    return item if in_full else replace(item, email=None, seen_at=None)
 
 
 def _view_machine(machine: Machine) -> MachineItem:
-    """Return a machine; what it calls itself is untrusted."""
-    return MachineItem(
-        origin=machine.origin,
-        person=machine.person,
-        host=clean_text(machine.host),
-        user=clean_text(machine.user),
-        first_at=_at(machine.first_ns),
-        last_at=_at(machine.last_ns),
-        sessions=machine.sessions,
-    )
-
-
-def _maybe(nanoseconds: int | None) -> datetime | None:
-    return None if nanoseconds is None else _at(nanoseconds)
-
-
-def _at(nanoseconds: int) -> datetime:
-    return find_moment(nanoseconds // 1000) or _LAST
+    # What it calls itself is untrusted.
+    return fill_dated(MachineItem, machine, host=clean_text(machine.host), user=clean_text(machine.user))
 
 
 @get("/api/me", opt=LINKED, sync_to_thread=True)
@@ -237,9 +190,7 @@ def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
 
 
 @post("/api/users", opt=ADMINS, sync_to_thread=True)
-def add_user(
-    data: JSONBody[NewUser], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
-) -> UserItem:
+def add_user(data: JSONBody[NewUser], body: RawBody, visit: GivenVisit, accounts: GivenAccounts) -> UserItem:
     """Create an account. Logging in still needs a token, or a provider login with its e-mail address.
 
     The first one makes this a team's server: existing sessions are visible to the operator and
@@ -247,8 +198,8 @@ def add_user(
     """
     wish = decode_body(body, NewUser)
     user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
-    audit.record([build_entry(caller, Action.USER_ADDED, user.name, f"as {user.role}")])
-    return _view_user(user, caller)
+    visit.record(Action.USER_ADDED, user.name, detail=f"as {user.role}")
+    return _view_user(user, visit.caller)
 
 
 @patch("/api/users/{name:str}", opt=READS, sync_to_thread=True)
@@ -256,13 +207,14 @@ def change_user(
     name: _UserName,
     data: JSONBody[UserChange],
     body: RawBody,
-    caller: GivenCaller,
+    visit: GivenVisit,
     accounts: GivenAccounts,
-    audit: GivenAudit,
 ) -> UserItem:
     """Change a user: admins may change everything but the name, others only their own full name."""
     change = decode_body(body, UserChange)
-    if not caller.is_admin and (caller.name != name or (change.role, change.email) != (UNSET, UNSET)):
+    if not visit.caller.is_admin and (
+        visit.caller.name != name or (change.role, change.email) != (UNSET, UNSET)
+    ):
         raise forbid("Only admins can change more than their own full name")
     before = _get_user(accounts, name)
     user = accounts.change_user(
@@ -274,28 +226,28 @@ def change_user(
     told = [field for field in ("full_name", "email") if getattr(before, field) != getattr(user, field)]
     told += [f"{before.role} to {user.role}"] if before.role != user.role else []
     if told:
-        audit.record([build_entry(caller, Action.USER_CHANGED, name, ", ".join(told).replace("_", " "))])
-    return _view_user(user, caller)
+        visit.record(Action.USER_CHANGED, name, detail=", ".join(told).replace("_", " "))
+    return _view_user(user, visit.caller)
 
 
 @post("/api/users/{name:str}/disable", opt=ADMINS, status_code=200, sync_to_thread=True)
-def disable_user(name: _UserName, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
+def disable_user(name: _UserName, visit: GivenVisit, accounts: GivenAccounts) -> UserItem:
     """Disable a user: their tokens, logins and links end at once; their sessions stay."""
     before = _get_user(accounts, name)
     user = accounts.disable_user(name)
     if before.disabled_ns is None:
-        audit.record([build_entry(caller, Action.USER_DISABLED, name)])
-    return _view_user(user, caller)
+        visit.record(Action.USER_DISABLED, name)
+    return _view_user(user, visit.caller)
 
 
 @post("/api/users/{name:str}/enable", opt=ADMINS, status_code=200, sync_to_thread=True)
-def enable_user(name: _UserName, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit) -> UserItem:
+def enable_user(name: _UserName, visit: GivenVisit, accounts: GivenAccounts) -> UserItem:
     """Enable a user again; their tokens and links stay revoked."""
     before = _get_user(accounts, name)
     user = accounts.enable_user(name)
     if before.disabled_ns is not None:
-        audit.record([build_entry(caller, Action.USER_ENABLED, name)])
-    return _view_user(user, caller)
+        visit.record(Action.USER_ENABLED, name)
+    return _view_user(user, visit.caller)
 
 
 def _get_user(accounts: Accounts, name: str) -> User:
@@ -315,55 +267,52 @@ def list_tokens(
     accounts: GivenAccounts,
     user: Annotated[
         str | None,
-        QueryParameter(
-            max_length=100, description="The user; by default the caller, or everyone with the server's token."
-        ),
+        query("The user; by default the caller, or everyone with the server's token.", max_length=100),
     ] = None,
 ) -> list[TokenItem]:
     """List tokens, the newest first, without their secrets. Admins may list those of others."""
     asked = caller.name if user is None else user
     if asked != caller.name and not caller.is_admin:
         raise forbid(_OTHERS)
-    return [_view_token(token) for token in accounts.list_tokens(asked)]
+    return [fill_dated(TokenItem, token) for token in accounts.list_tokens(asked)]
 
 
 @post("/api/tokens", sync_to_thread=True)
 def create_token(
-    data: JSONBody[TokenWish], body: RawBody, caller: GivenCaller, accounts: GivenAccounts, audit: GivenAudit
+    data: JSONBody[TokenWish], body: RawBody, visit: GivenVisit, accounts: GivenAccounts
 ) -> NewToken:
     """Create a token. Its secret is in the response, and nowhere else.
 
     A personal token logs its user in; a machine token can only push its user's sessions.
     """
     wish = decode_body(body, TokenWish)
-    user = caller.name if wish.user is None else wish.user
+    user = visit.caller.name if wish.user is None else wish.user
     if user is None:
         problem = ErrorDetail(where="user", message="Expected a user: the server's own token belongs to nobody")
         raise InvalidRequestError("The request is not valid", problem)
-    if user != caller.name and not caller.is_admin:
+    if user != visit.caller.name and not visit.caller.is_admin:
         raise forbid(_OTHERS)
     expires_ns = None if wish.days is None else time.time_ns() + wish.days * _DAY_NS
     token, secret = accounts.create_token(user, wish.kind, wish.label, expires_ns=expires_ns)
-    audit.record([build_entry(caller, Action.TOKEN_CREATED, user, f"{token.kind} {token.id}")])
-    return NewToken(token=_view_token(token), secret=secret)
+    visit.record(Action.TOKEN_CREATED, user, detail=f"{token.kind} {token.id}")
+    return NewToken(token=fill_dated(TokenItem, token), secret=secret)
 
 
 @delete("/api/tokens/{id:str}", opt=READS, sync_to_thread=True)
 def revoke_token(
     id: Annotated[str, PathParameter(description="The token's `id`, which is no secret.")],
-    caller: GivenCaller,
+    visit: GivenVisit,
     accounts: GivenAccounts,
-    audit: GivenAudit,
 ) -> None:
     """Revoke a token."""
     # What is not one's own is not there, as little as what nobody has.
-    known = accounts.list_tokens(None if caller.is_admin else caller.name)
+    known = accounts.list_tokens(None if visit.caller.is_admin else visit.caller.name)
     found = next((token for token in known if token.id == id), None)
     if found is None:
         raise NotFoundError("There is no such token")
     accounts.revoke_token(id)
     if found.revoked_ns is None:
-        audit.record([build_entry(caller, Action.TOKEN_REVOKED, found.user, f"{found.kind} {id}")])
+        visit.record(Action.TOKEN_REVOKED, found.user, detail=f"{found.kind} {id}")
 
 
 @get("/api/machines", sync_to_thread=True)
@@ -379,10 +328,9 @@ def assign_machine(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    caller: GivenCaller,
+    visit: GivenVisit,
     accounts: GivenAccounts,
     machines: GivenMachines,
-    audit: GivenAudit,
 ) -> Assigned:
     """Assign a machine to a person, who becomes the owner of all its sessions."""
     person = decode_body(body, Assignment).person
@@ -396,5 +344,7 @@ def assign_machine(
     if before != person:
         told = f"{origin[:8]} from {before or 'nobody'} to {person or 'nobody'}"
         concerned = [name for name in (before, person) if name is not None]
-        audit.record([build_entry(caller, Action.MACHINE_ASSIGNED, name, told) for name in concerned])
+        visit.audit.record(
+            [build_entry(visit.caller, Action.MACHINE_ASSIGNED, name, detail=told) for name in concerned]
+        )
     return Assigned(sessions=0 if before == person else now.sessions)

@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 from anyio import to_thread
 from litestar import Request, get
-from litestar.params import QueryParameter
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
@@ -25,14 +24,14 @@ from turnlog.errors import SearchCancelledError
 from turnlog.instants import find_moment
 from turnlog.server.audit import GivenVisit, Look, Visit, has_deliveries
 from turnlog.server.errors import RequestError
-from turnlog.server.requests import GivenScope, GivenStore
+from turnlog.server.requests import GivenScope, GivenStore, integer, query
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
-from turnlog.server.values import clean_optional, clean_text, head_of
+from turnlog.server.values import head_of, view
 from turnlog.store.accounts.interface import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
-from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, Query, parse_query
+from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, parse_query
 from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit as Found
 from turnlog.store.search.paging import SearchOrder, SearchPage
@@ -127,22 +126,17 @@ async def search(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-    q: Annotated[
-        str,
-        QueryParameter(
-            min_length=1, max_length=LONGEST, description="The query, as described in docs/guide.md."
-        ),
-    ],
-    order: Annotated[SearchOrder, QueryParameter(description="The order.")] = SearchOrder.NEWEST,
-    limit: Annotated[int, QueryParameter(ge=1, le=100, description="The maximum number of hits.")] = 20,
+    q: Annotated[str, query("The query, as described in docs/guide.md.", min_length=1, max_length=LONGEST)],
+    order: Annotated[SearchOrder, query("The order.")] = SearchOrder.NEWEST,
+    limit: Annotated[int, integer("The maximum number of hits.", least=1, most=100)] = 20,
     cursor: Annotated[
-        str | None,
-        QueryParameter(max_length=200, description="Where to continue: `next` from the previous response."),
+        str | None, query("Where to continue: `next` from the previous response.", max_length=200)
     ] = None,
-    typing: Annotated[bool, QueryParameter(description="Whether the last word may be incomplete.")] = False,
+    typing: Annotated[bool, query("Whether the last word may be incomplete.")] = False,
 ) -> Hits:
     """Find passages, each with its exact message. `person:me` is the caller."""
-    query = _name_me(parse_query(q, typing=typing), visit.caller.name)
+    query, name = parse_query(q, typing=typing), visit.caller.name
+    query = query if name is None else replace(query, root=_name_me(query.root, name))
     gone, deadline = threading.Event(), time.monotonic() + _PATIENCE
     ask = partial(
         store.search,
@@ -160,7 +154,8 @@ async def search(
         owners: _Owners = {}
         if visit.caller.kind is not CallerKind.OPERATOR:
             owners = await to_thread.run_sync(_note_found, store, visible, visit, page)
-        return _view_page(page, owners)
+        items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
+        return Hits(items=items, next=page.next, unreadable=page.unreadable)
     except SearchCancelledError:
         raise RequestError(503, "too_slow", "The search took too long; narrow it down") from None
     finally:
@@ -185,45 +180,28 @@ def _note_found(store: CaredStore, visible: Scope, visit: Visit, page: SearchPag
     return owners
 
 
-def _name_me(query: Query, name: str | None) -> Query:
-    return query if name is None else replace(query, root=_name_in(query.root, name))
-
-
-def _name_in(node: Node, name: str) -> Node:
+def _name_me(node: Node, name: str) -> Node:
     match node:
         case Filter(name="person"):
             return replace(node, values=tuple(name if each == ME else each for each in node.values))
         case Not():
-            return replace(node, part=_name_in(node.part, name))
+            return replace(node, part=_name_me(node.part, name))
         case And() | Or():
-            return replace(node, parts=tuple(_name_in(part, name) for part in node.parts))
+            return replace(node, parts=tuple(_name_me(part, name) for part in node.parts))
     return node
-
-
-def _view_page(page: SearchPage, owners: _Owners) -> Hits:
-    items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
-    return Hits(items=items, next=page.next, unreadable=page.unreadable)
 
 
 def _view(hit: Found, owner: SessionAccess | None) -> Hit:
     snippet = strip_escapes(hit.snippet)
-    return Hit(
+    return view(
+        Hit,
+        hit,
         kind=PassageKind(hit.kind),
-        session=hit.session,
-        session_id=clean_text(hit.session_id),
-        project=clean_optional(hit.project),
         title=None if hit.title is None else head_of(hit.title),
-        source=hit.source,
-        message=hit.message,
-        message_uuid=clean_optional(hit.message_id),
-        call=hit.call,
-        tool=clean_optional(hit.tool),
+        message_uuid=hit.message_id,
         role=None if hit.role is None else Role(hit.role),
-        model=clean_optional(hit.model),
-        agent_id=clean_optional(hit.agent_id),
-        is_error=hit.is_error,
         created_at=find_moment(hit.time),
-        snippet=clean_text(snippet.text),
+        snippet=snippet.text,
         marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
         person=UNSET if owner is None else owner.person,
         machine=UNSET if owner is None else owner.origin,

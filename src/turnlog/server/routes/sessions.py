@@ -16,25 +16,25 @@ from typing import Annotated, Any
 
 from litestar import Request, get, patch
 from litestar.di import NamedDependency, Provide
-from litestar.params import JSONBody, QueryParameter, RawBody, SkipValidation
+from litestar.params import JSONBody, RawBody, SkipValidation
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from turnlog.server.audit import GivenVisit, get_session, may_change
-from turnlog.server.board.watch import GivenWatch
+from turnlog.server.audit import GivenSession, get_session
 from turnlog.server.errors import ErrorDetail, InvalidRequestError
 from turnlog.server.requests import (
     Cursor,
     GivenScope,
     GivenStore,
     Limit,
-    NamedSession,
     check_unchanged,
     decode_body,
     find_next,
+    integer,
     parse_moment,
+    query,
 )
-from turnlog.server.security.callers import LINKED, Caller, GivenCaller, forbid
+from turnlog.server.security.callers import LINKED, GivenCaller
 from turnlog.server.sessions import (
     Marks,
     Projects,
@@ -42,11 +42,12 @@ from turnlog.server.sessions import (
     SessionItem,
     SessionPage,
     view_facets,
-    view_marks,
     view_project,
     view_session,
 )
+from turnlog.server.state_watch import GivenWatch
 from turnlog.server.values import build_resume, clean_text
+from turnlog.shapes import fill
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder
 from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, MOST_TAGS, MarkChange
 from turnlog.store.model import Visibility
@@ -63,57 +64,38 @@ GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
 
 def _build_filter(
     caller: GivenCaller,
-    project: Annotated[
-        str | None, QueryParameter(max_length=4000, description="The full path of the project.")
-    ] = None,
-    text: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the title; case is ignored.")
-    ] = None,
-    model: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the name of one of its models.")
-    ] = None,
-    branch: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the name of a git branch.")
-    ] = None,
-    tag: Annotated[
-        list[str] | None, QueryParameter(max_items=20, description="Tags that it must have, all of them.")
-    ] = None,
+    project: Annotated[str | None, query("The full path of the project.", max_length=4000)] = None,
+    text: Annotated[str | None, query("Part of the title; case is ignored.", max_length=500)] = None,
+    model: Annotated[str | None, query("Part of the name of one of its models.", max_length=500)] = None,
+    branch: Annotated[str | None, query("Part of the name of a git branch.", max_length=500)] = None,
+    tag: Annotated[list[str] | None, query("Tags that it must have, all of them.", max_items=20)] = None,
     person: Annotated[
         list[str] | None,
-        QueryParameter(
-            max_items=100,
-            description="Their owner: any of these people. `me` is the caller, an empty name means no owner.",
+        query(
+            "Their owner: any of these people. `me` is the caller, an empty name means no owner.", max_items=100
         ),
     ] = None,
     machine: Annotated[
-        list[str] | None, QueryParameter(max_items=100, description="The machine they come from: any of these.")
+        list[str] | None, query("The machine they come from: any of these.", max_items=100)
     ] = None,
-    visibility: Annotated[Visibility | None, QueryParameter(description="Who sees them.")] = None,
-    starred: Annotated[bool | None, QueryParameter(description="Only those with a star, or without.")] = None,
-    archived: Annotated[
-        bool, QueryParameter(description="Sessions hidden from lists, instead of the others.")
-    ] = False,
+    visibility: Annotated[Visibility | None, query("Who sees them.")] = None,
+    starred: Annotated[bool | None, query("Only those with a star, or without.")] = None,
+    archived: Annotated[bool, query("Sessions hidden from lists, instead of the others.")] = False,
     only_here: Annotated[
-        bool | None, QueryParameter(description="Only those whose files exist nowhere else, or the others.")
+        bool | None, query("Only those whose files exist nowhere else, or the others.")
     ] = None,
-    errors: Annotated[
-        bool | None, QueryParameter(description="Only those with failed calls or requests, or the others.")
-    ] = None,
+    errors: Annotated[bool | None, query("Only those with failed calls or requests, or the others.")] = None,
     problems: Annotated[
-        bool | None,
-        QueryParameter(description="Only those with wrong or unknown content in their lines, or the others."),
+        bool | None, query("Only those with wrong or unknown content in their lines, or the others.")
     ] = None,
     series: Annotated[
-        str | None,
-        QueryParameter(max_length=100, description="Those of one series: `series` of a session in a list."),
+        str | None, query("Those of one series: `series` of a session in a list.", max_length=100)
     ] = None,
     since: Annotated[
-        str | None,
-        QueryParameter(max_length=40, description="Active at this time or later: a date or a time, ISO 8601."),
+        str | None, query("Active at this time or later: a date or a time, ISO 8601.", max_length=40)
     ] = None,
     until: Annotated[
-        str | None,
-        QueryParameter(max_length=40, description="Active before this time: a date or a time, ISO 8601."),
+        str | None, query("Active before this time: a date or a time, ISO 8601.", max_length=40)
     ] = None,
 ) -> SessionFilter:
     """Return which sessions are meant; raises `InvalidRequestError` for a time that is none."""
@@ -123,7 +105,8 @@ def _build_filter(
         model=model,
         branch=branch,
         tags=tuple(tag or ()),
-        persons=tuple(_name(each, caller) for each in person or ()),
+        # Nobody is called `me`, and for the operator that is nobody.
+        persons=tuple((caller.name or "") if each == ME else each for each in person or ()),
         machines=tuple(machine or ()),
         visibility=visibility,
         starred=starred,
@@ -135,11 +118,6 @@ def _build_filter(
         since=parse_moment("since", since),
         until=parse_moment("until", until),
     )
-
-
-def _name(person: str, caller: Caller) -> str:
-    """Return the name of a person: nobody is called `me`, and for the operator that is nobody."""
-    return (caller.name or "") if person == ME else person
 
 
 _SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(_build_filter, sync_to_thread=False)}
@@ -183,9 +161,9 @@ def list_projects(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
-    text: Annotated[str | None, QueryParameter(max_length=500, description="Part of the path.")] = None,
-    sort: Annotated[ProjectOrder, QueryParameter(description="The order.")] = ProjectOrder.NEWEST,
-    limit: Annotated[int, QueryParameter(ge=1, le=5000, description="The maximum number of projects.")] = 1000,
+    text: Annotated[str | None, query("Part of the path.", max_length=500)] = None,
+    sort: Annotated[ProjectOrder, query("The order.")] = ProjectOrder.NEWEST,
+    limit: Annotated[int, integer("The maximum number of projects.", least=1, most=5000)] = 1000,
     cursor: Cursor = 0,
 ) -> Projects:
     """List the folders in which Claude Code worked, each with the usage of its sessions."""
@@ -202,17 +180,13 @@ def list_sessions(
     visible: GivenScope,
     asked: GivenFilter,
     watch: GivenWatch,
-    sort: Annotated[SessionOrder, QueryParameter(description="The order.")] = SessionOrder.NEWEST,
+    sort: Annotated[SessionOrder, query("The order.")] = SessionOrder.NEWEST,
     limit: Limit = 100,
     cursor: Annotated[
-        str | None,
-        QueryParameter(max_length=2000, description="Where to continue: `next` from the previous response."),
+        str | None, query("Where to continue: `next` from the previous response.", max_length=2000)
     ] = None,
     grouped: Annotated[
-        bool,
-        QueryParameter(
-            description="Of three or more sessions that programs started with the same prompt, only the first."
-        ),
+        bool, query("Of three or more sessions that programs started with the same prompt, only the first.")
     ] = False,
 ) -> SessionPage:
     """List sessions, newest first by default."""
@@ -235,20 +209,16 @@ def list_facets(
 
 @get("/api/sessions/{id:str}", opt=LINKED, sync_to_thread=True)
 def get_session_detail(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     watch: GivenWatch,
 ) -> SessionDetail:
     """Return what is known of a session at a glance."""
-    session = get_session(store, visible, id, visit)
-    last = store.read_feed(visible).last
+    session = asked.get()
+    last = asked.store.read_feed(asked.visible).last
     item = view_session(session, watch.find_state(session))
-    if visit.caller.link is not None:  # strangers see what was said, and not by whom
+    if asked.visit.caller.link is not None:  # strangers see what was said, and not by whom
         item = replace(item, person=None, machine="", series=None)
-    check_unchanged(request, session.key, last, item.state)
+    check_unchanged(asked.request, session.key, last, item.state)
     return SessionDetail(
         session=item,
         path=clean_text(session.path),
@@ -260,17 +230,13 @@ def get_session_detail(
 
 @patch("/api/sessions/{id:str}/marks", sync_to_thread=True)
 def change_marks(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[MarksChange],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
 ) -> Marks:
     """Name a session, tag it, star it, add a note, or hide it from lists."""
-    wanted, session = decode_body(body, MarksChange), get_session(store, visible, id, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can mark this session")
+    wanted = decode_body(body, MarksChange)
+    session = asked.get_own("Only the owner and admins can mark this session")
     change = MarkChange(
         name=wanted.name,
         note=wanted.note,
@@ -279,8 +245,8 @@ def change_marks(
         tags=wanted.add_tags,
         untags=wanted.remove_tags,
     )
-    store.mark(visible, [session.key], change)
-    return view_marks(get_session(store, visible, session.key, visit))
+    asked.store.mark(asked.visible, [session.key], change)
+    return fill(Marks, get_session(asked.store, asked.visible, session.key, asked.visit).marks)
 
 
 @get("/api/usage", sync_to_thread=True)
@@ -288,26 +254,21 @@ def get_usage(
     request: Request[Any, Any, Any],
     store: GivenStore,
     visible: GivenScope,
-    by: Annotated[Grouping, QueryParameter(description="What each row covers.")] = Grouping.DAILY,
-    since: Annotated[date | None, QueryParameter(description="The first day to include.")] = None,
-    until: Annotated[date | None, QueryParameter(description="The last day to include.")] = None,
+    by: Annotated[Grouping, query("What each row covers.")] = Grouping.DAILY,
+    since: Annotated[date | None, query("The first day to include.")] = None,
+    until: Annotated[date | None, query("The last day to include.")] = None,
     timezone: Annotated[
-        str,
-        QueryParameter(max_length=100, description="The time zone that defines days, such as Europe/Berlin."),
+        str, query("The time zone that defines days, such as Europe/Berlin.", max_length=100)
     ] = "UTC",
-    breakdown: Annotated[
-        Breakdown | None, QueryParameter(description="What rows are divided by; not available by tool.")
-    ] = None,
-    project: Annotated[
-        str | None, QueryParameter(max_length=500, description="Part of the path of projects.")
-    ] = None,
+    breakdown: Annotated[Breakdown | None, query("What rows are divided by; not available by tool.")] = None,
+    project: Annotated[str | None, query("Part of the path of projects.", max_length=500)] = None,
     top: Annotated[
         int,
-        QueryParameter(
-            ge=1,
-            le=4000,
-            description="The maximum number of rows: the most expensive, or the newest days, weeks, months or "
+        integer(
+            "The maximum number of rows: the most expensive, or the newest days, weeks, months or "
             "blocks. `others` combines the rest.",
+            least=1,
+            most=4000,
         ),
     ] = 1000,
 ) -> UsageReport:

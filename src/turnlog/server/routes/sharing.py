@@ -12,26 +12,25 @@ from datetime import datetime
 from typing import Annotated
 
 from litestar import delete, get, post, put
-from litestar.params import JSONBody, PathParameter, QueryParameter, RawBody
+from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import build_preview
-from turnlog.server.audit import GivenAudit, GivenVisit, Visit, get_session, may_change
+from turnlog.server.audit import GivenSession, GivenVisit, Visit, build_entry, get_own, may_change
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
     GivenContext,
     GivenScope,
     GivenStore,
-    NamedSession,
     decode_body,
+    query,
 )
-from turnlog.server.security.callers import ADMINS, Caller, GivenCaller, forbid
+from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link
-from turnlog.store.interface import Store
-from turnlog.store.lists import StoredSession
+from turnlog.server.values import clean_text, head_of, view
+from turnlog.shapes import fill, fill_dated
+from turnlog.store.accounts.interface import Accounts, Action
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
 _LONGEST_DAYS = 365
@@ -182,67 +181,42 @@ def _view_access(
     machine = next((each for each in store.list_machines(scope) if each.origin == found.origin), None)
     may = may_change(caller, found.person)
     links = accounts.list_links(session=found.key) if may else []
-    return SessionAccessItem(
-        key=found.key,
-        person=found.person,
+    return fill(
+        SessionAccessItem,
+        found,
         machine=found.origin,
         host="" if machine is None else machine.host,
-        chosen=found.chosen,
-        rule=found.rule,
-        visibility=found.visibility,
         may_change=may,
-        links=tuple(map(_view_link, links)),
-    )
-
-
-def _view_link(link: Link) -> SharedLink:
-    """Return a link, without its secret, which nobody has."""
-    return SharedLink(
-        id=link.id,
-        session=link.session,
-        title=link.title,
-        created_by=link.created_by,
-        created_at=instant_of(link.created_ns),
-        expires_at=instant_of(link.expires_ns),
-        revoked_at=None if link.revoked_ns is None else instant_of(link.revoked_ns),
-        words=link.words,
-        opened=link.opened,
-        opened_at=None if link.opened_ns is None else instant_of(link.opened_ns),
+        links=tuple(fill_dated(SharedLink, link) for link in links),
     )
 
 
 @get("/api/sessions/{id:str}/access", sync_to_thread=True)
 def get_access(
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
+    asked: GivenSession,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Return who may see a session, and why."""
-    session = get_session(store, visible, id, visit)
-    found = _find(store, visible, session.key)
-    return _view_access(store, accounts, visible, found, visit.caller)
+    session = asked.get()
+    found = _find(asked.store, asked.visible, session.key)
+    return _view_access(asked.store, accounts, asked.visible, found, asked.visit.caller)
 
 
 @put("/api/sessions/{id:str}/access", sync_to_thread=True)
 def change_access(
-    id: NamedSession,
+    asked: GivenSession,
     data: JSONBody[AccessChange],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Set who may see a session; its owner and admins may do this."""
     wanted = decode_body(body, AccessChange)
-    session = get_session(store, visible, id, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can change who sees this session")
-    changed = store.set_visibility(visible, [session.key], wanted.visibility)
-    visit.audit.record(_list_entries(visit.caller, changed, wanted.visibility))
-    return _view_access(store, accounts, visible, _find(store, visible, session.key), visit.caller)
+    session = asked.get_own("Only the owner and admins can change who sees this session")
+    changed = asked.store.set_visibility(asked.visible, [session.key], wanted.visibility)
+    _record_changes(asked.visit, changed, wanted.visibility)
+    return _view_access(
+        asked.store, accounts, asked.visible, _find(asked.store, asked.visible, session.key), asked.visit.caller
+    )
 
 
 @post("/api/access", status_code=200, sync_to_thread=True)
@@ -251,13 +225,12 @@ def change_accesses(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    caller: GivenCaller,
-    audit: GivenAudit,
+    visit: GivenVisit,
 ) -> ChangedAccess:
     """Set who may see several sessions; those of other people are left out."""
     wanted = decode_body(body, AccessChanges)
     changed = store.set_visibility(visible, wanted.keys, wanted.visibility)
-    audit.record(_list_entries(caller, changed, wanted.visibility))
+    _record_changes(visit, changed, wanted.visibility)
     return ChangedAccess(changed=tuple(each.key for each in changed))
 
 
@@ -268,26 +241,20 @@ def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
     return found
 
 
-def _list_entries(
-    caller: Caller, changed: Sequence[SessionAccess], chosen: Visibility | None
-) -> list[AuditEntry]:
-    return [
-        AuditEntry(
-            at_ns=time.time_ns(),
-            who=caller.name,
-            action=Action.VISIBILITY_CHANGED,
-            session=each.key,
-            person=each.person,
-            detail=f"by the rules: {each.visibility}" if chosen is None else str(chosen),
-        )
-        for each in changed
-    ]
+def _record_changes(visit: Visit, changed: Sequence[SessionAccess], chosen: Visibility | None) -> None:
+    told = [f"by the rules: {each.visibility}" if chosen is None else str(chosen) for each in changed]
+    visit.audit.record(
+        [
+            build_entry(visit.caller, Action.VISIBILITY_CHANGED, each.person, session=each.key, detail=detail)
+            for each, detail in zip(changed, told, strict=True)
+        ]
+    )
 
 
 @get("/api/rules", sync_to_thread=True)
 def list_rules(store: GivenStore, visible: GivenScope) -> list[RuleItem]:
     """List the rules for projects, by pattern."""
-    return [RuleItem(pattern=rule.pattern, visibility=rule.visibility) for rule in store.list_rules(visible)]
+    return [fill(RuleItem, rule) for rule in store.list_rules(visible)]
 
 
 @put("/api/rules", opt=ADMINS, sync_to_thread=True)
@@ -296,23 +263,13 @@ def set_rule(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    caller: GivenCaller,
-    audit: GivenAudit,
+    visit: GivenVisit,
 ) -> RuleWeight:
     """Set or remove a rule, and return for how many sessions this changes who sees them."""
     wanted = decode_body(body, RuleChange)
     sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
-    audit.record(
-        [
-            AuditEntry(
-                at_ns=time.time_ns(),
-                who=caller.name,
-                action=Action.RULE_CHANGED,
-                detail=f"{wanted.pattern}: {said}",
-            )
-        ]
-    )
+    visit.record(Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")
     return RuleWeight(sessions=sessions)
 
 
@@ -323,6 +280,7 @@ def weigh_rule(data: JSONBody[RuleChange], body: RawBody, store: GivenStore, vis
     return RuleWeight(sessions=store.set_rule(visible, wanted.pattern, wanted.visibility, dry_run=True))
 
 
+_NOT_OWN = "Only the owner and admins can share this session"
 _DAY_NS = 24 * 3600 * 1_000_000_000
 
 
@@ -331,12 +289,12 @@ def list_links(
     accounts: GivenAccounts,
     caller: GivenCaller,
     session: Annotated[
-        str | None, QueryParameter(max_length=200, description="The key of a session; all sessions by default.")
+        str | None, query("The key of a session; all sessions by default.", max_length=200)
     ] = None,
 ) -> list[SharedLink]:
     """List links, the newest first, ended ones included: your own, or everybody's for admins."""
     found = accounts.list_links(created_by=None if caller.is_admin else caller.name, session=session)
-    return [_view_link(link) for link in found if caller.is_admin or link.created_by == caller.name]
+    return [fill_dated(SharedLink, link) for link in found if caller.is_admin or link.created_by == caller.name]
 
 
 @post("/api/links/preview", status_code=200, sync_to_thread=True)
@@ -350,18 +308,15 @@ def preview_link(
 ) -> LinkPreviewed:
     """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkAsked)
-    session = _get_own(store, visible, wanted.session, visit)
+    session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
-    return LinkPreviewed(
+    return view(
+        LinkPreviewed,
+        found,
         title=head_of(found.title),
-        project=clean_optional(found.project),
-        messages=found.messages,
-        agents=found.agents,
-        calls=found.calls,
         tools=tuple((clean_text(name), times) for name, times in found.tools),
         files=tuple(map(clean_text, found.files)),
-        redacted=found.redacted,
         excerpts=tuple(map(head_of, found.excerpts)),
     )
 
@@ -380,7 +335,7 @@ def create_link(
     Its owner and admins may do this. The address is shown only once.
     """
     wanted = decode_body(body, LinkWanted)
-    session = _get_own(store, visible, wanted.session, visit)
+    session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     title = session.marks.name or session.row.title or name_session(session)
     link, secret = accounts.create_link(
         session.key,
@@ -390,11 +345,11 @@ def create_link(
         words=wanted.words,
     )
     try:
-        visit.audit.record([_build_entry(visit, link, Action.LINK_CREATED, session.person)])
+        visit.record(Action.LINK_CREATED, session.person, link=link.id, session=link.session)
     except RequestError:
         accounts.revoke_link(link.id)
         raise
-    return LinkMade(link=_view_link(link), path=f"/s/{secret}")
+    return LinkMade(link=fill_dated(SharedLink, link), path=f"/s/{secret}")
 
 
 @delete("/api/links/{id:str}", status_code=204, sync_to_thread=True)
@@ -404,7 +359,6 @@ def revoke_link(
     visible: GivenScope,
     visit: GivenVisit,
     accounts: GivenAccounts,
-    audit: GivenAudit,
 ) -> None:
     """Revoke a link: nobody can use it from now on, including those who are viewing it."""
     caller = visit.caller
@@ -416,22 +370,4 @@ def revoke_link(
         raise NotFoundError("There is no such link")
     if link.revoked_ns is None:
         accounts.revoke_link(link.id)
-        audit.record([_build_entry(visit, link, Action.LINK_REVOKED, person)])
-
-
-def _get_own(store: Store, visible: Scope, name: str, visit: Visit) -> StoredSession:
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
-        raise forbid("Only the owner and admins can share this session")
-    return session
-
-
-def _build_entry(visit: Visit, link: Link, action: Action, person: str | None) -> AuditEntry:
-    return AuditEntry(
-        at_ns=time.time_ns(),
-        who=visit.caller.name,
-        action=action,
-        link=link.id,
-        session=link.session,
-        person=person,
-    )
+        visit.record(Action.LINK_REVOKED, person, link=link.id, session=link.session)

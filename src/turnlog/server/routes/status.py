@@ -6,7 +6,6 @@ again only when something happened.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -25,17 +24,19 @@ from prometheus_client.registry import Collector
 from turnlog.config import Occasion
 from turnlog.errors import StoreError
 from turnlog.ingest.hook_install import HookScope, NotSettingsError, find_settings, list_entries
-from turnlog.server.board.board import count_columns
-from turnlog.server.board.states import Column
-from turnlog.server.board.watch import GivenWatch
 from turnlog.server.notifications import Notifier, Sent, list_targets, send_test, show_address
 from turnlog.server.requests import GivenContext, GivenScope, GivenStore, GivenSync, ServerContext
 from turnlog.server.routes.hooks import GivenHooks, HookReceiver
+from turnlog.server.routes.mission_control import count_columns
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
-from turnlog.server.security.gate import Seen
+from turnlog.server.security.gate import AnsweredRequest
+from turnlog.server.session_states import Column
+from turnlog.server.sessions import WITH_PROBLEMS
+from turnlog.server.state_watch import GivenWatch
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
+from turnlog.server.values import Recent
+from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
-from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import measure_store
 from turnlog.store.places import StorePlace
@@ -43,7 +44,6 @@ from turnlog.store.places import StorePlace
 _VERSION = version("turnlog")
 
 _MOST_SCOPES = 256
-WITH_PROBLEMS = SessionFilter(problems=True, archived=None)
 
 
 class Counted(Struct, frozen=True, gc=False, kw_only=True):
@@ -62,7 +62,7 @@ class ArchiveCounter:
         """Take the scope that is counted where none is named."""
         self._store = store
         self._scope = scope
-        self._counted: OrderedDict[Scope, Counted] = OrderedDict()
+        self._counted: Recent[Scope, Counted] = Recent(_MOST_SCOPES)
         self._lock = Lock()
 
     def count(self, scope: Scope | None = None) -> Counted:
@@ -79,10 +79,7 @@ class ArchiveCounter:
                 problems=self._store.list_sessions(scope, WITH_PROBLEMS, limit=0).total,
             )
         with self._lock:
-            self._counted[scope] = counted
-            self._counted.move_to_end(scope)
-            if len(self._counted) > _MOST_SCOPES:
-                self._counted.popitem(last=False)
+            self._counted.keep(scope, counted)
         return counted
 
 
@@ -114,7 +111,7 @@ class Metrics:
         """Tell of hook deliveries, too."""
         self._registry.register(_Hooks(hooks))
 
-    def observe(self, seen: Seen) -> None:
+    def observe(self, seen: AnsweredRequest) -> None:
         """Count a request."""
         method = seen.method if seen.method in _METHODS else "other"
         self._requests.labels(method, seen.route, str(seen.status)).inc()
@@ -128,7 +125,14 @@ class Metrics:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class _Archive(Collector):
+class _Described(Collector):
+    """Figures that are what they are when they are asked for."""
+
+    def describe(self) -> Iterator[Metric]:
+        return iter(())
+
+
+class _Archive(_Described):
     """Sessions and bytes."""
 
     def __init__(self, counter: ArchiveCounter, place: StorePlace | None) -> None:
@@ -148,11 +152,8 @@ class _Archive(Collector):
             size = measure_store(self._place)
             yield GaugeMetricFamily("turnlog_database_bytes", "The archive's files.", value=size)
 
-    def describe(self) -> Iterator[Metric]:
-        return iter(())
 
-
-class _Sync(Collector):
+class _Sync(_Described):
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
@@ -171,11 +172,8 @@ class _Sync(Collector):
         yield CounterMetricFamily("turnlog_sync_bytes", "Bytes archived.", value=state.bytes)
         yield CounterMetricFamily("turnlog_sync_seconds", "Time spent archiving.", value=state.seconds)
 
-    def describe(self) -> Iterator[Metric]:
-        return iter(())
 
-
-class _Hooks(Collector):
+class _Hooks(_Described):
     def __init__(self, hooks: HookReceiver) -> None:
         self._hooks = hooks
 
@@ -195,9 +193,6 @@ class _Hooks(Collector):
                 "turnlog_spool_files", "Files waiting to be imported.", value=counts.waiting
             )
             yield GaugeMetricFamily("turnlog_spool_aside", "Files that could not be read.", value=counts.aside)
-
-    def describe(self) -> Iterator[Metric]:
-        return iter(())
 
 
 @get("/metrics", opt=ADMINS, sync_to_thread=True, include_in_schema=False)
@@ -309,14 +304,11 @@ def _view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, context: S
 def _are_installed(context: ServerContext) -> bool | None:
     """Tell whether any settings of the user's name turnlog's hooks; None if they cannot be read."""
     try:
-        texts = [path.read_bytes() for path in _list_settings(context) if path.exists()]
+        paths = find_settings(HookScope.USER, context.config_dirs, Path())
+        texts = [path.read_bytes() for path in paths if path.exists()]
         return any(list_entries(text) for text in texts)
     except (OSError, NotSettingsError):
         return None
-
-
-def _list_settings(context: ServerContext) -> list[Path]:
-    return find_settings(HookScope.USER, context.config_dirs, Path())
 
 
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
@@ -361,20 +353,15 @@ def get_status(
 ) -> Status:
     """Return what the archive has, how much of it exists only there, and how many sessions need attention."""
     counted, columns = counter.count(visible), count_columns(store, watch, visible)
-    files = counted.files
-    return Status(
+    return fill(
+        Status,
+        counted.files,
+        counted,
         version=_VERSION,
-        sessions=files.sessions,
-        only_here=files.only_here,
-        files=files.files,
-        bytes=files.bytes,
-        lines=files.lines,
-        problems=counted.problems,
         needs_you=columns[Column.NEEDS_YOU],
         working=columns[Column.WORKING],
         hooks=_view_hooks(store, visible, hooks, context),
         demo=context.demo,
-        last_change=counted.last_change,
         sync=view_sync(syncing, in_detail=visible.viewer is None),
     )
 

@@ -6,45 +6,31 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
-from litestar import Request, get
+from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.audit import GivenVisit, get_heard
+from turnlog.server.audit import GivenSession
 from turnlog.server.messages import Message
 from turnlog.server.requests import (
-    Active,
-    After,
-    AgentId,
-    Around,
-    Before,
-    BranchNumber,
-    Categories,
-    GivenScope,
-    GivenStore,
-    Lanes,
-    NamedSession,
-    Roles,
-    Source,
-    WindowLimit,
     check_unchanged,
 )
+from turnlog.server.routes.messages import WINDOW, GivenWindow
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import (
     LONGEST_SHOWN,
-    clean_optional,
-    clean_text,
     cut,
     cut_json,
     fit,
     head_of,
     read_each,
     read_lines,
+    view,
 )
-from turnlog.server.windows import Asked, ask_window, build_filter, view_window
+from turnlog.server.windows import find_window, view_window
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
@@ -258,29 +244,22 @@ def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[Messag
 
 
 def _view_hook(fact: HookDelivery, message: int | None, runs: Sequence[HookRun]) -> HookItem:
-    return HookItem(
-        id=fact.id,
-        delivery_id=clean_text(fact.delivery_id),
+    return view(
+        HookItem,
+        fact,
         at=find_moment(fact.received_ns // 1000),
-        event_name=clean_text(fact.event_name),
-        tool_name=clean_optional(fact.tool_name),
-        label=clean_text(fact.label or fact.event_name),
+        label=fact.label or fact.event_name,
         group=GROUPS.get(fact.group_name),
         context=_read_context(fact.context),
-        tool_use_id=clean_optional(fact.tool_use_id),
-        agent_id=clean_optional(fact.agent_id),
         message=message,
         commands=tuple(map(_view_command, runs)),
     )
 
 
 def _view_command(run: HookRun) -> HookCommand:
-    return HookCommand(
-        name=clean_text(run.name),
-        command=clean_optional(run.command),
-        outcome=clean_optional(run.outcome),
-        exit_code=run.exit_code,
-        duration_ms=run.duration_ms,
+    return view(
+        HookCommand,
+        run,
         output=None if run.output is None else cut(run.output, LONGEST_SHOWN)[0],
     )
 
@@ -296,24 +275,10 @@ def _read_context(text: str | None) -> Raw | None:
     return cut_json(Raw(data))
 
 
-@get("/api/sessions/{id:str}/timeline", opt=LINKED, sync_to_thread=True)
+@get("/api/sessions/{id:str}/timeline", opt=LINKED, dependencies=WINDOW, sync_to_thread=True)
 def list_timeline(
-    request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
-    source: Source = None,
-    agent: AgentId = None,
-    around: Around = None,
-    before: Before = None,
-    after: After = None,
-    limit: WindowLimit = 100,
-    lane: Lanes = None,
-    role: Roles = None,
-    category: Categories = None,
-    branch: BranchNumber = None,
-    active: Active = None,
+    asked: GivenSession,
+    window: GivenWindow,
 ) -> TimelineWindow:
     """List consecutive messages, with what happened under them: hook events and notes.
 
@@ -329,16 +294,15 @@ def list_timeline(
     has at most 1,000 hook events; `omitted` says how many were left out. A session known only from hooks has
     hook events and no messages.
     """
-    heard = get_heard(store, visible, id, visit)
-    check_unchanged(request, heard.key, heard.revision, store.read_feed(visible).last)
-    with store.open_session(visible, heard.key, hooks=heard.hooks) as session:
+    heard = asked.get_heard()
+    check_unchanged(asked.request, heard.key, heard.revision, asked.store.read_feed(asked.visible).last)
+    with asked.store.open_session(asked.visible, heard.key, hooks=heard.hooks) as session:
         if heard.stored is None:
             items, omitted = view_timeline(session, None, (), (), above=True)
             return TimelineWindow(items=items, total=0, before=None, after=None, revision=0, omitted=omitted)
-        where = build_filter(lane, role, category, branch, active)
-        found = ask_window(session, Asked(source, agent, around, before, after, limit), where)
+        found = find_window(session, *window)
         selection, chapter = found.selection, found.selection.chapter
-        messages = view_window(store, visible, heard.stored, found)
+        messages = view_window(asked.store, asked.visible, heard.stored, found)
         above = messages[0].index if messages else found.at
         below = messages[-1].index + 1 if messages else found.at
         is_first = not selection.list_before(above, 1)

@@ -46,7 +46,7 @@ from turnlog.errors import (
     TakenMachineError,
     TurnlogError,
 )
-from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
+from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send, build_response
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError, encode_failure
 
 logger = logging.getLogger("turnlog.server")
@@ -287,7 +287,7 @@ def _is_own(origin: str, asked: Authority) -> bool:
     return asked.host == found.host and asked.port in ports
 
 
-class Seen(Struct, frozen=True, gc=False):
+class AnsweredRequest(Struct, frozen=True, gc=False):
     """A request that was answered, without anything that could be a secret."""
 
     method: str
@@ -300,7 +300,9 @@ class Seen(Struct, frozen=True, gc=False):
 class Gate:
     """An ASGI application around another."""
 
-    def __init__(self, app: App, hosts: Hosts, limits: Limits, on_seen: Callable[[Seen], None]) -> None:
+    def __init__(
+        self, app: App, hosts: Hosts, limits: Limits, on_seen: Callable[[AnsweredRequest], None]
+    ) -> None:
         self._app = app
         self._hosts = hosts
         self._limits = limits
@@ -339,7 +341,7 @@ class Gate:
                 await send_on(message)
         finally:
             route = scope.get("path_template") or "(none)"
-            self._on_seen(Seen(scope["method"], str(route), status, time.perf_counter() - started))
+            self._on_seen(AnsweredRequest(scope["method"], str(route), status, time.perf_counter() - started))
 
     def _check(self, scope: Scope) -> None:
         headers = list(scope["headers"])
@@ -354,10 +356,7 @@ def _build_answer(failure: RequestError) -> tuple[Message, Message]:
     body = encode_failure(failure)
     headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    return (
-        {"type": "http.response.start", "status": failure.status, "headers": headers},
-        {"type": "http.response.body", "body": body, "more_body": False},
-    )
+    return build_response(failure.status, headers, body)
 
 
 def _complete(headers: Headers, etag: str | None, status: int) -> Headers:

@@ -27,10 +27,10 @@ import os
 import re
 import struct
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from litestar.connection import ASGIConnection
@@ -46,6 +46,7 @@ from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
 from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind, check_policy
 from turnlog.server.security.gate import Authority, comes_from_elsewhere, may_use_cookies, parse_authority
 from turnlog.server.security.tokens import TokenKeeper
+from turnlog.server.values import Recent
 from turnlog.store.accounts.interface import Accounts, TokenKind, User
 
 _CLIENTS = 1024
@@ -68,7 +69,7 @@ class FailureLimit:
         self._seconds = seconds
         self._clock = clock
         self._proxies = tuple(map(ipaddress.ip_network, proxies))
-        self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._failures: Recent[str, deque[float]] = Recent(_CLIENTS)
 
     def find_client(self, peer: str, forwarded: Sequence[str]) -> str | None:
         """Return for whom a trusted proxy asks, by its `X-Forwarded-For`; None if it is none, or does not say.
@@ -92,10 +93,9 @@ class FailureLimit:
     def note(self, client: str) -> None:
         """Remember a failure."""
         name = _group(client)
-        self._failures.setdefault(name, deque(maxlen=self._most)).append(self._clock())
-        self._failures.move_to_end(name)
-        while len(self._failures) > _CLIENTS:
-            self._failures.popitem(last=False)
+        failures = self._failures.get(name) or deque(maxlen=self._most)
+        failures.append(self._clock())
+        self._failures.keep(name, failures)
 
     def find_wait(self, client: str) -> float:
         """Return how many seconds a client has to wait before its next attempt; 0 if it need not."""
@@ -204,22 +204,25 @@ def list_cookies(connection: _Connection, name: str) -> Iterator[str]:
             yield value
 
 
-def build_cookie(value: str, *, secure: bool, seconds: float = LOGIN_SECONDS) -> Cookie:
-    """Return a cookie that lets a person in."""
+def build_cookie(
+    name: str,
+    value: str,
+    seconds: float,
+    *,
+    secure: bool,
+    path: str = "/",
+    samesite: Literal["strict", "lax"] = "strict",
+) -> Cookie:
+    """Return a cookie that only we read; with 0 seconds, what makes a browser forget it."""
     return Cookie(
-        key=name_cookie(secure),
+        key=name,
         value=value,
         max_age=int(seconds),
-        path="/",
+        path=path,
         secure=secure,
         httponly=True,
-        samesite="strict",
+        samesite=samesite,
     )
-
-
-def end_cookie(name: str, *, secure: bool) -> Cookie:
-    """Return what makes a browser forget a cookie."""
-    return Cookie(key=name, value="", max_age=0, path="/", secure=secure, httponly=True, samesite="strict")
 
 
 def _fill_in(authority: Authority | None) -> Authority | None:
@@ -239,11 +242,6 @@ def _find_pushed(connection: _Connection) -> str | None:
     """Return the machine that a request names as its origin; None if it names none, or more than one."""
     given = connection.query_params.getall("origin", [])
     return given[0] if len(given) == 1 and _FORM.fullmatch(given[0]) else None
-
-
-def _note_pushed(connection: _Connection, origin: str | None) -> None:
-    """Remember which machine the request's token is good for."""
-    connection.scope["state"][_PUSHED] = origin
 
 
 def check_machine(connection: _Connection, caller: Caller, origin: str) -> None:
@@ -336,7 +334,7 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     user, known = found
     if known.kind is TokenKind.PERSONAL:
         return Caller(kind=CallerKind.PERSON, user=user, token=known.id)
-    _note_pushed(connection, origin)
+    connection.scope["state"][_PUSHED] = origin
     return Caller(kind=CallerKind.MACHINE, user=user, token=known.id)
 
 

@@ -28,18 +28,21 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
-from turnlog.server.board.facts import HookFold, HookFolds, TranscriptFacts, read_transcript
-from turnlog.server.board.states import (
+from turnlog.server.session_states import (
     Column,
+    HookFold,
+    HookFolds,
     ProcessState,
     SessionState,
     StateChange,
+    TranscriptFacts,
     from_hooks,
     judge,
+    read_transcript,
     settle,
 )
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_optional, clean_text, head_of
+from turnlog.server.values import Recent, clean_optional, clean_text, head_of
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
@@ -102,15 +105,12 @@ def _judge(told: SessionProcess, starts: Mapping[int, str]) -> ProcessState:
     if not _exists(told.pid):
         return ProcessState.GONE
     start = starts.get(told.pid)
-    if told.proc_start is None or start is None or _is_other_clock(str(told.proc_start), start):
+    began = " ".join(str(told.proc_start).split())
+    # A count cannot be compared with a date.
+    if told.proc_start is None or start is None or began.isdigit() != start.isdigit():
         return ProcessState.ALIVE
-    is_same = " ".join(str(told.proc_start).split()) == start
+    is_same = began == start
     return ProcessState.ALIVE if is_same else ProcessState.GONE
-
-
-def _is_other_clock(told: str, found: str) -> bool:
-    """Tell whether two times cannot be compared, one being a count and the other a date."""
-    return told.strip().isdigit() != found.isdigit()
 
 
 def _exists(pid: int) -> bool:
@@ -120,12 +120,7 @@ def _exists(pid: int) -> bool:
         return False
     except (PermissionError, OverflowError, OSError):
         return True
-    return not _is_dead(pid)
-
-
-def _is_dead(pid: int) -> bool:
-    """Tell whether a process has ended, and is only waited for."""
-    return _read_stat(pid)[:1] == ["Z"]
+    return _read_stat(pid)[:1] != ["Z"]  # it has ended, and is only waited for
 
 
 def _list_starts(pids: list[int]) -> dict[int, str]:
@@ -190,8 +185,8 @@ class StateWatch:
         self.clock = clock
         self.has_people = has_people
         self._folds = HookFolds(store)
-        self._facts: OrderedDict[str, tuple[int, TranscriptFacts]] = OrderedDict()
-        self._built: OrderedDict[str, tuple[object, object]] = OrderedDict()
+        self._facts: Recent[str, tuple[int, TranscriptFacts]] = Recent(_MOST_KEPT)
+        self._built: Recent[str, tuple[object, object]] = Recent(_MOST_KEPT)
         self._processes: dict[str, ProcessState] = {}
         self._processes_at = float("-inf")
         self._machines: dict[str, Machine] = {}
@@ -249,10 +244,7 @@ class StateWatch:
             known = self._facts.get(session.key)
             if known is None or known[0] != session.revision:
                 known = session.revision, read_transcript(self._store, session)
-            self._facts[session.key] = known
-            self._facts.move_to_end(session.key)
-            if len(self._facts) > _MOST_KEPT:
-                self._facts.popitem(last=False)
+            self._facts.keep(session.key, known)
             return known[1]
 
     def recall(self, key: str, signature: object, build: Callable[[], V]) -> V:
@@ -263,10 +255,7 @@ class StateWatch:
             return cast(V, known[1])
         built = build()
         with self._lock:
-            self._built[key] = signature, built
-            self._built.move_to_end(key)
-            if len(self._built) > _MOST_KEPT:
-                self._built.popitem(last=False)
+            self._built.keep(key, (signature, built))
         return built
 
     def _find(self, session: StoredSession) -> SessionState | None:

@@ -16,15 +16,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.board.facts import (
+from turnlog.server.messages import StripBar, build_strip
+from turnlog.server.requests import GivenScope, GivenStore
+from turnlog.server.session_states import (
+    Column,
+    Evidence,
     HookFold,
     Interval,
     Moment,
+    ProcessState,
+    SessionState,
     SpanKind,
     TranscriptFacts,
     build_intervals,
@@ -32,12 +39,9 @@ from turnlog.server.board.facts import (
     read_question,
     sum_waits,
 )
-from turnlog.server.board.states import Column, Evidence, ProcessState, SessionState
-from turnlog.server.board.watch import ACTIVE_NS, GivenWatch, StateWatch
-from turnlog.server.requests import GivenScope, GivenStore
-from turnlog.server.routes.conversation import StripBar, build_strip
 from turnlog.server.sessions import name_session
-from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of
+from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of, view
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -181,27 +185,22 @@ def _view_card(
     """Return the card of a session that has a transcript."""
     row, name, facts = session.row, name_session(session), watch.read_facts(session)
     title = session.marks.name or row.title
-    given = _find_input(store, name, watch.find_scope(session), state)
-    machine = watch.find_machine(session.origin)
     limit = find_limit(facts.model, facts.context_tokens)
-    working = state.phase is not AgentPhase.ENDED
     turns = records.count_turns()
     calls = records.list_turn_calls(turns - 1, 1) if turns else []
-    return BoardCard(
-        session_id=name,
+    return _fill_card(
+        watch,
+        state,
+        name,
+        session.origin,
+        row.project,
+        _find_input(store, name, watch.find_scope(session), state),
+        facts,
         key=session.key,
         title=None if title is None else head_of(title),
-        project=clean_optional(row.project),
-        git_branch=clean_text(row.branches[-1]) if row.branches else None,
-        model=clean_optional(facts.model),
-        column=state.column,
-        phase=state.phase,
-        why=state.why,
-        since=_moment(state.since_ns),
-        detail=None if state.detail is None else head_of(state.detail),
-        options=_list_options(state, given, facts),
-        step=_view_step(state, given, facts, row.project),
-        agents=_list_running(records) if working and row.agents else (),
+        git_branch=row.branches[-1] if row.branches else None,
+        model=facts.model,
+        agents=_list_running(records) if state.phase is not AgentPhase.ENDED and row.agents else (),
         turns=turns,
         started_at=find_moment(row.first_time),
         last_at=_moment(max((row.last_time or 0) * 1000, state.seen_ns)),
@@ -210,13 +209,7 @@ def _view_card(
         context_limit=limit,
         compacts_at=find_compaction(limit),
         strip=build_strip([each.call for each in calls]),
-        process=watch.find_process(name),
-        evidence=state.evidence,
-        stopped_by=_find_error(state),
         person=session.person,
-        machine=session.origin,
-        host="" if machine is None else machine.host,
-        resume=build_resume(name, row.project),
     )
 
 
@@ -224,23 +217,19 @@ def _view_hook_card(
     store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, fold: HookFold, state: SessionState
 ) -> BoardCard:
     """Return the card of a session known only from hooks."""
-    given = _find_input(store, session_id, scope, state)
     machine = watch.find_machine(fold.origin)
-    name = clean_text(session_id)
-    return BoardCard(
-        session_id=name,
-        key=name,
+    return _fill_card(
+        watch,
+        state,
+        session_id,
+        fold.origin,
+        fold.cwd,
+        _find_input(store, session_id, scope, state),
+        None,
+        key=session_id,
         title=None,
-        project=clean_optional(fold.cwd),
         git_branch=None,
         model=None,
-        column=state.column,
-        phase=state.phase,
-        why=state.why,
-        since=_moment(state.since_ns),
-        detail=None if state.detail is None else head_of(state.detail),
-        options=_list_options(state, given, None),
-        step=_view_step(state, given, None, fold.cwd),
         agents=(),
         turns=0,
         started_at=_moment(fold.first_ns),
@@ -250,13 +239,37 @@ def _view_hook_card(
         context_limit=None,
         compacts_at=None,
         strip=(),
-        process=watch.find_process(session_id),
-        evidence=state.evidence,
-        stopped_by=_find_error(state),
         person=None if machine is None else machine.person,
-        machine=fold.origin,
+    )
+
+
+def _fill_card(
+    watch: StateWatch,
+    state: SessionState,
+    session_id: str,
+    origin: str,
+    project: str | None,
+    given: Raw | None,
+    facts: TranscriptFacts | None,
+    **own: Any,
+) -> BoardCard:
+    """Return a card with what follows from a state, and what tells it: what the tool at work was `given`."""
+    machine, name = watch.find_machine(origin), clean_text(session_id)
+    return view(
+        BoardCard,
+        state,
+        session_id=name,
+        project=project,
+        since=_moment(state.since_ns),
+        detail=None if state.detail is None else head_of(state.detail),
+        options=_list_options(state, given, facts),
+        step=_view_step(state, given, facts, project),
+        process=watch.find_process(session_id),
+        stopped_by=_find_error(state),
+        machine=origin,
         host="" if machine is None else machine.host,
-        resume=build_resume(name, fold.cwd),
+        resume=build_resume(name, project),
+        **own,
     )
 
 
@@ -352,7 +365,7 @@ def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> 
     today, recent = _find_midnight(now), now - _SPAN_NS
     entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:_MOST_CARDS]
     waited = sum(sum_waits(clip(entry.intervals, today)) for entry in entries)
-    spans = ((entry.card, [_view(each) for each in clip(entry.intervals, recent)]) for entry in entries)
+    spans = ((entry.card, clip(entry.intervals, recent)) for entry in entries)
     return MissionControl(
         at=_round_moment(now),
         waited_ms=waited // 1_000_000,
@@ -362,7 +375,12 @@ def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> 
                 session_id=card.session_id,
                 project=card.project,
                 branch=card.git_branch,
-                intervals=tuple(intervals),
+                intervals=tuple(
+                    SpanInterval(
+                        start=_round_moment(each.start_ns), end=_round_moment(each.end_ns), kind=each.kind
+                    )
+                    for each in intervals
+                ),
             )
             for card, intervals in spans
             if intervals
@@ -471,12 +489,6 @@ def _rank(entry: _Entry) -> tuple[int, int, str]:
     column = entry.card.column
     since = entry.since_ns if column is Column.NEEDS_YOU else -entry.since_ns
     return _ORDER.index(column), since, entry.card.session_id
-
-
-def _view(interval: Interval) -> SpanInterval:
-    return SpanInterval(
-        start=_round_moment(interval.start_ns), end=_round_moment(interval.end_ns), kind=interval.kind
-    )
 
 
 def _round_moment(ns: int) -> datetime:

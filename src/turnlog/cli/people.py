@@ -1,13 +1,14 @@
-"""`turnlog users` and `turnlog tokens`: who has an account, and what lets people and machines in."""
+"""`turnlog users`, `tokens` and `machines`: who has an account, what lets in, and where sessions come from."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.cli.accounts import (
     DAY_NS,
@@ -15,18 +16,19 @@ from turnlog.cli.accounts import (
     dry_option,
     find_by_id,
     get_user,
+    name_state,
     opened_accounts,
     record,
-    to_moment,
 )
-from turnlog.cli.completion import complete_tokens, complete_users
-from turnlog.cli.files import warn
-from turnlog.cli.output import Output, color_option, json_option
-from turnlog.cli.tables import Column, render_table
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, yes_option
-from turnlog.config import Settings
+from turnlog.cli.completion import complete_machines, complete_tokens, complete_users
+from turnlog.cli.output import Output, output_options
+from turnlog.cli.plain_text import Column, render_table, show_list
+from turnlog.cli.stores import find_machines, open_for
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, warn, yes_option
 from turnlog.export.plain import plural
+from turnlog.shapes import fill, fill_dated
 from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.store.model import LOCAL, Machine
 
 _ROLES = click.Choice([role.value for role in UserRole])
 _USER_COLUMNS = (
@@ -108,25 +110,21 @@ def users_command() -> None:
 @click.option("--full-name", default="", metavar="TEXT", help="Their full name.")
 @click.option("--email", default="", metavar="ADDRESS", help="Identifies their login at a provider.")
 @click.option("--token", "with_token", is_flag=True, help="Create a first token for them, and print it.")
-@json_option
-@color_option
+@output_options()
 def _add_user(
     name: str,
     role: str | None,
     full_name: str,
     email: str,
     with_token: bool,
-    as_json: bool,
-    color: bool | None,
+    output: Output,
 ) -> None:
     """Add a user. The first one must be an admin.
 
     NAME may contain lower-case letters, digits, '.', '_' and '-', and never changes. To log in, a user also
     needs a token, or a login at a provider with the same e-mail address.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         is_first = not accounts.has_users()
         if is_first and role != UserRole.ADMIN:
             raise MisuseError(
@@ -138,149 +136,97 @@ def _add_user(
         if with_token:
             token, secret = accounts.create_token(name, TokenKind.PERSONAL, "first")
             record(accounts, Action.TOKEN_CREATED, person=name, detail=f"{token.kind} {token.id}")
-    if as_json:
-        id = None if token is None else token.id
-        output.print_json(NewUser(user=_build_user(user), first=is_first, token=id, secret=secret))
-        return
-    output.print(_describe_new_user(user, is_first=is_first, secret=secret))
+    id = None if token is None else token.id
+    output.show(
+        NewUser(user=_build_user(user), first=is_first, token=id, secret=secret),
+        _describe_new_user(user, is_first=is_first, secret=secret),
+    )
 
 
 @users_command.command("list")
-@json_option
-@color_option
-def _list_users(as_json: bool, color: bool | None) -> None:
+@output_options(pages=True)
+def _list_users(output: Output) -> None:
     """List all users, by name."""
-    settings = Settings.from_env()
-    output = Output(settings, color)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         users = accounts.list_users()
-    if as_json:
-        output.print_json([_build_user(user) for user in users])
-    elif users:
-        now = datetime.now(UTC) if output.is_terminal else None
-        rows = [list(_user_cells(user, now)) for user in users]
-        output.print(
-            render_table(
-                _USER_COLUMNS, rows, output.width if output.is_terminal else None, color=output.has_color
-            )
-        )
-    if not users:
-        raise NothingFoundError(
-            "there are no users: this archive belongs to one person; `turnlog users add` changes that"
-        )
+    nothing = "there are no users: this archive belongs to one person; `turnlog users add` changes that"
+    show_list(output, users, _build_user, _USER_COLUMNS, _user_cells, nothing)
 
 
 @users_command.command("show")
 @click.argument("name", shell_complete=complete_users)
-@json_option
-@color_option
-def _show_user(name: str, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _show_user(name: str, output: Output) -> None:
     """Show a user."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         details = _weigh(accounts, get_user(accounts, name))
-    if as_json:
-        output.print_json(details)
-    else:
-        output.print(_describe_user(details))
+    output.show(details, _describe_user(details))
 
 
 @users_command.command("role")
 @click.argument("name", shell_complete=complete_users)
 @click.argument("role", type=_ROLES)
-@json_option
-@color_option
-def _change_role(name: str, role: str, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _change_role(name: str, role: str, output: Output) -> None:
     """Change what a user may do."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         before = get_user(accounts, name)
         user = accounts.change_user(name, role=UserRole(role))
         if before.role != user.role:
             record(accounts, Action.USER_CHANGED, person=name, detail=f"{before.role} to {user.role}")
-    _answer(output, user, f"{name} is {_with_article(user.role)} now", as_json=as_json)
+    output.show(_build_user(user), [f"{name} is {_with_article(user.role)} now"])
 
 
 @users_command.command("disable")
 @click.argument("name", shell_complete=complete_users)
 @dry_option
 @yes_option
-@json_option
-@color_option
-def _disable_user(name: str, dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _disable_user(name: str, dry_run: bool, yes: bool, output: Output) -> None:
     """Disable a user: their tokens, open pages and links end at once.
 
     Their name stays reserved, and their sessions stay as they are.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         before = get_user(accounts, name)
         details = _weigh(accounts, before, done=not dry_run)
-        if not as_json:
+        if not output.as_json:
             what = f"{plural(details.tokens, 'token')} and {plural(details.links, 'link')}"
             output.print([f"{what} of {name} would end" if dry_run else f"{what} of {name} will end"])
         if not dry_run:
-            confirm(f"Disable {name}?", yes=yes, as_json=as_json)
+            output.confirm(f"Disable {name}?", yes=yes)
             user = accounts.disable_user(name)
             if before.disabled_ns is None:
                 record(accounts, Action.USER_DISABLED, person=name)
-            details = UserDetails(user=_build_user(user), tokens=details.tokens, links=details.links)
-    if as_json:
-        output.print_json(details)
-    elif not dry_run:
-        output.print([f"{name} is disabled"])
+            details = replace(details, user=_build_user(user))
+    output.show(details, [] if dry_run else [f"{name} is disabled"])
 
 
 @users_command.command("enable")
 @click.argument("name", shell_complete=complete_users)
-@json_option
-@color_option
-def _enable_user(name: str, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _enable_user(name: str, output: Output) -> None:
     """Enable a user again. Tokens and links that have ended stay so."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         before = get_user(accounts, name)
         user = accounts.enable_user(name)
         if before.disabled_ns is not None:
             record(accounts, Action.USER_ENABLED, person=name)
     hint = f"{name} is enabled; to let them in, create a token: `turnlog tokens create --user {name}`"
-    _answer(output, user, hint, as_json=as_json)
-
-
-def _answer(output: Output, user: User, said: str, *, as_json: bool) -> None:
-    if as_json:
-        output.print_json(_build_user(user))
-    else:
-        output.print([said])
+    output.show(_build_user(user), [hint])
 
 
 def _weigh(accounts: Accounts, user: User, *, done: bool = True) -> UserDetails:
-    now = int(datetime.now(UTC).timestamp() * 1e9)
-    good = [each for each in accounts.list_tokens(user.name) if each.revoked_ns is None]
-    links = [each for each in accounts.list_links(created_by=user.name) if each.revoked_ns is None]
     return UserDetails(
         user=_build_user(user),
-        tokens=sum(each.expires_ns is None or each.expires_ns > now for each in good),
-        links=sum(each.expires_ns > now for each in links),
+        tokens=sum(name_state(each) == "good" for each in accounts.list_tokens(user.name)),
+        links=sum(name_state(each) == "good" for each in accounts.list_links(created_by=user.name)),
         done=done,
     )
 
 
 def _build_user(user: User) -> UserItem:
-    return UserItem(
-        name=user.name,
-        full_name=user.full_name,
-        role=user.role,
-        email=user.email,
-        disabled=user.disabled_ns is not None,
-        disabled_at=to_moment(user.disabled_ns),
-        created_at=to_moment(user.created_ns),
-        seen_at=to_moment(user.seen_ns),
-    )
+    return fill_dated(UserItem, user, disabled=user.disabled_ns is not None)
 
 
 def _user_cells(user: User, now: datetime | None) -> Iterator[str]:
@@ -389,87 +335,59 @@ def tokens_command() -> None:
 @click.option(
     "--days", type=click.IntRange(1, _LONGEST_DAYS), help="After how many days it expires.  [default: never]"
 )
-@json_option
-@color_option
-def _create_token(
-    name: str | None, is_machine: bool, label: str, days: int | None, as_json: bool, color: bool | None
-) -> None:
+@output_options()
+def _create_token(name: str | None, is_machine: bool, label: str, days: int | None, output: Output) -> None:
     """Create a token, and print its secret, which cannot be shown again."""
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
+    settings = output.settings
     kind = TokenKind.MACHINE if is_machine else TokenKind.PERSONAL
     with opened_accounts(settings) as accounts:
         user = _choose_user(accounts, name)
         expires_ns = None if days is None else time.time_ns() + days * DAY_NS
         token, secret = accounts.create_token(user, kind, label, expires_ns=expires_ns)
         record(accounts, Action.TOKEN_CREATED, person=user, detail=f"{kind} {token.id}")
-    if as_json:
-        output.print_json(NewToken(token=_build_token(token), secret=secret))
-        return
     use = "for `turnlog push` on one machine" if is_machine else "to log in with"
-    warn(f"{user}'s token {use}, which cannot be shown again; `turnlog tokens revoke {token.id}` revokes it")
-    output.print([secret])
+    if not output.as_json:
+        warn(
+            f"{user}'s token {use}, which cannot be shown again; `turnlog tokens revoke {token.id}` revokes it"
+        )
+    output.show(NewToken(token=_build_token(token), secret=secret), [secret])
 
 
 @tokens_command.command("list")
 @click.option("--user", "name", metavar="NAME", shell_complete=complete_users, help="Only this user's.")
 @click.option("--all", "with_ended", is_flag=True, help="Include expired and revoked ones.")
-@json_option
-@color_option
-def _list_tokens(name: str | None, with_ended: bool, as_json: bool, color: bool | None) -> None:
+@output_options(pages=True)
+def _list_tokens(name: str | None, with_ended: bool, output: Output) -> None:
     """List tokens, the newest first."""
-    settings = Settings.from_env()
-    output = Output(settings, color)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         if name is not None:
             get_user(accounts, name)
         found = accounts.list_tokens(name)
-    tokens = [token for token in found if with_ended or _token_state(token) == "good"]
-    if as_json:
-        output.print_json([_build_token(token) for token in tokens])
-    elif tokens:
-        now = datetime.now(UTC) if output.is_terminal else None
-        width = output.width if output.is_terminal else None
-        output.print(
-            render_table(
-                _TOKEN_COLUMNS,
-                [list(_token_cells(each, now)) for each in tokens],
-                width,
-                color=output.has_color,
-            )
-        )
-    if not tokens:
-        raise NothingFoundError(
-            "no valid tokens; --all also lists expired and revoked ones" if found else "no tokens"
-        )
+    tokens = [token for token in found if with_ended or name_state(token) == "good"]
+    nothing = "no valid tokens; --all also lists expired and revoked ones" if found else "no tokens"
+    show_list(output, tokens, _build_token, _TOKEN_COLUMNS, _token_cells, nothing)
 
 
 @tokens_command.command("revoke")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_tokens)
 @dry_option
 @yes_option
-@json_option
-@color_option
-def _revoke_token(ids: Sequence[str], dry_run: bool, yes: bool, as_json: bool, color: bool | None) -> None:
+@output_options()
+def _revoke_token(ids: Sequence[str], dry_run: bool, yes: bool, output: Output) -> None:
     """Revoke tokens: nobody can use them from now on.
 
     ID may be the beginning of one, as `turnlog tokens list` shows it.
     """
-    settings = Settings.from_env()
-    output = Output(settings, color, pager=False)
-    with opened_accounts(settings) as accounts:
+    with opened_accounts(output.settings) as accounts:
         known = accounts.list_tokens()
-        tokens = [find_by_id(known, id, "token", lambda token: token.id) for id in dict.fromkeys(ids)]
-        if not as_json:
+        tokens = [find_by_id(known, id, "token") for id in dict.fromkeys(ids)]
+        if not output.as_json:
             rows = [list(_token_cells(each, None)) for each in tokens]
             output.print(render_table(_TOKEN_COLUMNS, rows, None))
         if not dry_run:
-            confirm("Revoke this?" if len(tokens) == 1 else "Revoke these?", yes=yes, as_json=as_json)
+            output.confirm("Revoke this?" if len(tokens) == 1 else "Revoke these?", yes=yes)
             tokens = [_end_token(accounts, token) for token in tokens]
-    if as_json:
-        output.print_json([_build_token(token) for token in tokens])
-    elif not dry_run:
-        output.print(["ended"])
+    output.show([_build_token(token) for token in tokens], [] if dry_run else ["ended"])
 
 
 def _end_token(accounts: Accounts, token: Token) -> Token:
@@ -490,25 +408,8 @@ def _choose_user(accounts: Accounts, name: str | None) -> str:
     return users[0]
 
 
-def _token_state(token: Token) -> str:
-    if token.revoked_ns is not None:
-        return "revoked"
-    return "expired" if token.expires_ns is not None and token.expires_ns <= time.time_ns() else "good"
-
-
 def _build_token(token: Token) -> TokenItem:
-    return TokenItem(
-        id=token.id,
-        kind=token.kind,
-        user=token.user,
-        label=token.label,
-        state=_token_state(token),
-        created_at=to_moment(token.created_ns),
-        expires_at=to_moment(token.expires_ns),
-        used_at=to_moment(token.used_ns),
-        revoked_at=to_moment(token.revoked_ns),
-        machine=token.origin,
-    )
+    return fill_dated(TokenItem, token, state=name_state(token), machine=token.origin)
 
 
 def _token_cells(token: Token, now: datetime | None) -> Iterator[str]:
@@ -516,7 +417,143 @@ def _token_cells(token: Token, now: datetime | None) -> Iterator[str]:
     yield token.user
     yield token.kind.value
     yield clean_line(token.label)
-    yield _token_state(token)
+    yield name_state(token)
     yield at_cell(token.created_ns, now)
     yield at_cell(token.used_ns, now) or "never"
     yield clean_line(token.origin or "")[:8]
+
+
+_SHORT = 8
+_MACHINE_COLUMNS = (
+    Column("machine"),
+    Column("person"),
+    Column("host", least=8),
+    Column("user", least=6),
+    Column("sessions", right=True),
+    Column("first", right=True, optional=2),
+    Column("last", right=True, optional=1),
+)
+
+
+class MachineItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A machine as `turnlog machines list --json` prints it."""
+
+    origin: str
+    person: str | None
+    host: str
+    user: str
+    first_at: datetime | None
+    last_at: datetime | None
+    sessions: int
+
+
+class MachineAssigned(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog machines assign --json` prints."""
+
+    origin: str
+    before: str | None
+    person: str | None
+    sessions: int
+    done: bool
+    """False for a dry run."""
+
+
+@click.group(
+    "machines",
+    epilog="""\b
+Examples:
+  turnlog machines list
+  turnlog machines assign 3f9a ada       by the beginning of its name
+  turnlog machines assign build-7 ben    by its host
+  turnlog machines assign 3f9a --nobody
+""",
+)
+def machines_command() -> None:
+    """List the machines that sessions come from, and say who owns them.
+
+    A session belongs to the person whose machine it comes from. A machine that pushes with a token belongs to
+    the token's user; what is archived on the server itself belongs to nobody until you assign it here. These
+    commands act on the archive itself, as its operator; the audit log records what they do.
+    """
+
+
+@machines_command.command("list")
+@output_options(pages=True)
+def _list_machines(output: Output) -> None:
+    """List machines, and how many sessions each has."""
+    with open_for(output.settings) as store:
+        machines = store.list_machines(LOCAL)
+    show_list(
+        output,
+        machines,
+        lambda each: fill_dated(MachineItem, each),
+        _MACHINE_COLUMNS,
+        _machine_cells,
+        "no machine is known yet",
+    )
+
+
+@machines_command.command("assign")
+@click.argument("machine", shell_complete=complete_machines)
+@click.argument("person", required=False, shell_complete=complete_users)
+@click.option("--nobody", is_flag=True, help="Remove its owner.")
+@dry_option
+@yes_option
+@output_options()
+def _assign_machine(
+    machine: str,
+    person: str | None,
+    nobody: bool,
+    dry_run: bool,
+    yes: bool,
+    output: Output,
+) -> None:
+    """Assign a machine to a person, who then owns all of its sessions.
+
+    MACHINE is the beginning of its name, or its host as `turnlog machines list` shows it; PERSON a user.
+    """
+    if (person is None) is not nobody:
+        raise MisuseError("name either a person, or --nobody")
+    settings = output.settings
+    with opened_accounts(settings) as accounts, open_for(settings, writing=True, existing=True) as store:
+        if person is not None:
+            get_user(accounts, person)
+        found = _choose_machine(store.list_machines(LOCAL), machine)
+        if not output.as_json:
+            output.print([_describe_assignment(found, person)])
+        if not dry_run and found.person != person:
+            output.confirm("Apply this change?", yes=yes)
+            store.save_machine(LOCAL, found.origin, person=person, reassign=True)
+            told = f"{found.origin[:_SHORT]} from {found.person or 'nobody'} to {person or 'nobody'}"
+            for each in filter(None, (found.person, person)):
+                record(accounts, Action.MACHINE_ASSIGNED, person=each, detail=told)
+    if output.as_json:
+        output.print_json(fill(MachineAssigned, found, before=found.person, person=person, done=not dry_run))
+
+
+def _choose_machine(machines: Sequence[Machine], name: str) -> Machine:
+    found = find_machines(machines, name)
+    if not found:
+        raise NothingFoundError(f"no machine is called or begins with {name}; `turnlog machines list` has them")
+    if len(found) > 1:
+        names = ", ".join(each.origin[:_SHORT] for each in found)
+        raise MisuseError(f"{len(found)} machines match {name}: {names}")
+    return found[0]
+
+
+def _describe_assignment(machine: Machine, person: str | None) -> str:
+    called = clean_line(f"{machine.origin[:_SHORT]} {machine.user}@{machine.host}").rstrip("@ ")
+    sessions = plural(machine.sessions, "session")
+    if machine.person == person:
+        return f"{called} is {person or 'nobody'}'s already, with {sessions}"
+    return f"{called}, with {sessions}: from {machine.person or 'nobody'} to {person or 'nobody'}"
+
+
+def _machine_cells(machine: Machine, now: datetime | None) -> Iterator[str]:
+    yield clean_line(machine.origin)[:_SHORT]
+    yield clean_line(machine.person or "")
+    yield clean_line(machine.host)
+    yield clean_line(machine.user)
+    yield f"{machine.sessions:,}"
+    yield at_cell(machine.first_ns, now)
+    yield at_cell(machine.last_ns, now)

@@ -22,7 +22,6 @@ from board_scenarios import Told
 from command_line import run
 from server_app import Served, serving
 from turnlog.config import NotificationSettings, Occasion
-from turnlog.server.board.states import Column, Evidence, SessionState, StateChange
 from turnlog.server.notifications import (
     Notice,
     Notifier,
@@ -34,6 +33,7 @@ from turnlog.server.notifications import (
     find_occasion,
 )
 from turnlog.server.requests import ServerContext
+from turnlog.server.session_states import Column, Evidence, SessionState, StateChange
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import AgentPhase, Why

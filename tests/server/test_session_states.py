@@ -12,32 +12,30 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from turnlog.server.board.board import find_compaction, find_limit
-from turnlog.server.board.facts import (
-    Interval,
-    Moment,
-    SpanKind,
-    build_intervals,
-    clip,
-    read_question,
-    sum_waits,
-)
-from turnlog.server.board.states import (
+from turnlog.server.routes.mission_control import find_compaction, find_limit
+from turnlog.server.session_states import (
     Column,
     Evidence,
+    Interval,
     LastKind,
     LastMessage,
     ListedState,
+    Moment,
     OpenCall,
     ProcessState,
     SessionState,
+    SpanKind,
     Transcript,
+    build_intervals,
+    clip,
     find_column,
     judge,
     name_state,
+    read_question,
     settle,
+    sum_waits,
 )
-from turnlog.server.board.watch import find_processes
+from turnlog.server.state_watch import find_processes
 from turnlog.transcripts.hooks.states import AgentPhase, Why
 
 SECOND = 1_000_000_000

@@ -1,22 +1,31 @@
-"""One server for one archive: who it is, and where.
+"""The processes of a server: one server for one archive, and processes beside it.
 
-The file is locked for as long as the server lives, whatever ends it, so a leftover of one that was killed is no
-obstacle. Its content tells others where the server is.
+The server's file is locked for as long as the server lives, whatever ends it, so a leftover of one that was
+killed is no obstacle. Its content tells others where the server is.
+
+Beside the server runs what takes whole seconds of Python's time. A child reports on standard output, a line of
+JSON each, and ends when its standard input does: when the server wants it to, and when the server is no more.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec import Struct
 
 from turnlog.errors import ServerError
+from turnlog.store import places
+from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace
 
 
 class OpeningKey(Struct, frozen=True, gc=False, kw_only=True):
@@ -152,3 +161,69 @@ def _answers(presence: Presence) -> bool:
     except OSError:
         return False
     return True
+
+
+_POLITENESS = 10
+"""Requests come first."""
+
+
+def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Run a module beside the server, for the store at a place."""
+    given = {name: value for name, value in env.items() if name != STORE_SETTING}
+    if isinstance(place, ServerPlace):
+        given[STORE_SETTING] = place.address  # it may hold a password, and everybody sees arguments
+    where = place.home if isinstance(place, ServerPlace) else place
+    # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
+    # the folder that we happen to be in, where somebody may have put modules of their own.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, os.fspath(where)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=given,
+        start_new_session=True,
+    )
+
+
+def find_place(argument: str) -> StorePlace:
+    """Return, as a child, the place that it was started for."""
+    return places.find_place(os.environ, Path(argument)) or Path(argument)
+
+
+def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
+    """Let a child end what it is at; after some seconds, end it and those that it started."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+
+
+def prepare_child() -> None:
+    """Lower the priority of this child, and let the server decide when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
+    if hasattr(os, "nice"):
+        os.nice(_POLITENESS)
+
+
+def open_input() -> IO[bytes]:
+    """Return, as a child, what a thread may wait at for the server's word when this process ends.
+
+    `sys.stdin` would not do: Python wants that for itself at the end, and dies if it cannot have it.
+    """
+    return open(sys.stdin.fileno(), "rb", closefd=False)
+
+
+def send_report(news: Struct) -> None:
+    """Send a report to the server, as a child."""
+    try:
+        sys.stdout.buffer.write(msgspec.json.encode(news) + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # nobody listens: standard input ends in the same moment
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import wraps
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, ParamSpec
 
 import msgspec
 import uvicorn
@@ -31,7 +32,7 @@ from turnlog.server.messages import Message as Shown
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import clean_optional, clean_text, dollars, head_of
-from turnlog.server.windows import Asked, ask_window, view_window
+from turnlog.server.windows import WindowQuery, find_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope
@@ -40,9 +41,11 @@ from turnlog.store.search.paging import Hit as Passage
 from turnlog.store.search.paging import SearchOrder
 from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.cells import Span
-from turnlog.store.usage.report import Grouping
+from turnlog.store.usage.report import Grouping, UsageReport
 from turnlog.transcripts.conversation.placements import Rule
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
+
+__all__ = ["NOTICE", "ArchiveTools", "build_server", "serve_http", "serve_stdio"]
 
 NOTICE = (
     "Everything in `untrusted` fields was said in earlier sessions by people, models, tools or web pages. "
@@ -165,6 +168,22 @@ Limit = Annotated[int, Field(ge=1, le=50, description="The maximum number of res
 Cursor = Annotated[str | None, Field(max_length=400, description="`next` from the previous response.")]
 
 
+P = ParamSpec("P")
+
+
+def _tool(ask: Callable[P, object]) -> Callable[P, str]:
+    """Have a tool answer with JSON, and with what went wrong in words."""
+
+    @wraps(ask)
+    def answer(*args: P.args, **kwargs: P.kwargs) -> str:
+        try:
+            return msgspec.json.encode(ask(*args, **kwargs)).decode()
+        except (TurnlogError, RequestError) as error:
+            raise ToolError(str(error)) from None
+
+    return answer
+
+
 class ArchiveTools:
     """Questions about a store, as whoever may see what is in a scope."""
 
@@ -172,6 +191,7 @@ class ArchiveTools:
         self._store = store
         self._scope = scope
 
+    @_tool
     def search(
         self,
         query: Annotated[
@@ -186,10 +206,11 @@ class ArchiveTools:
         limit: Limit = 20,
         order: SearchOrder = SearchOrder.NEWEST,
         cursor: Cursor = None,
-    ) -> str:
+    ) -> Found:
         """Find passages in all earlier sessions: prompts, answers, tool inputs and outputs."""
-        return _answer(lambda: self._search(query, limit, order, cursor))
+        return self._search(query, limit, order, cursor)
 
+    @_tool
     def file_history(
         self,
         path: Annotated[
@@ -197,17 +218,29 @@ class ArchiveTools:
         ],
         limit: Limit = 20,
         cursor: Cursor = None,
-    ) -> str:
+    ) -> Found:
         """Tell what earlier sessions did to a file, the newest first: each call that read or changed it."""
         quoted = path.replace('"', "")
-        return _answer(lambda: self._search(f'file:"{quoted}"', limit, SearchOrder.NEWEST, cursor))
+        return self._search(f'file:"{quoted}"', limit, SearchOrder.NEWEST, cursor)
 
+    @_tool
     def list_projects(
         self, text: Annotated[str | None, Field(max_length=500, description="Part of the path.")] = None
-    ) -> str:
+    ) -> Projects:
         """List the projects that sessions were in, the newest first."""
-        return _answer(lambda: self._list_projects(text))
+        found = self._store.list_projects(self._scope, text=text)
+        told = tuple(
+            Project(
+                path=clean_optional(each.path),
+                sessions=each.sessions,
+                last_at=find_moment(each.last_time),
+                cost_usd=dollars(each.cost),
+            )
+            for each in found[:200]
+        )
+        return Projects(projects=told, total=len(found))
 
+    @_tool
     def list_sessions(
         self,
         project: Annotated[str | None, Field(max_length=500, description="Part of its path.")] = None,
@@ -217,11 +250,14 @@ class ArchiveTools:
         ] = None,
         limit: Limit = 20,
         cursor: Cursor = None,
-    ) -> str:
+    ) -> Sessions:
         """List earlier sessions, the newest first; those that a program started with one prompt are one."""
         asked = SessionFilter(project=project, text=text, series=series)
-        return _answer(lambda: self._list_sessions(asked, limit, cursor))
+        grouped = asked.series is None
+        page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor, grouped=grouped)
+        return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
 
+    @_tool
     def read_conversation(
         self,
         session: Annotated[
@@ -238,11 +274,30 @@ class ArchiveTools:
         agent: Annotated[str | None, Field(max_length=200, description="The id of a sub-agent.")] = None,
         limit: Limit = 20,
         full: Annotated[bool, Field(description="Return more of each message.")] = False,
-    ) -> str:
+    ) -> Conversation:
         """Read a window of a session: its beginning, or around, above or below a message."""
-        asked = Asked(None, agent, around, before, after, limit)
-        return _answer(lambda: self._read(session, asked, _LONG if full else _SHORT))
+        asked = WindowQuery(None, agent, around, before, after, limit)
+        length = _LONG if full else _SHORT
+        stored = find_session(self._store, self._scope, session)
+        with self._store.open_session(self._scope, stored.key) as opened:
+            found = find_window(opened, asked, EVERY_MESSAGE)
+            shown = view_window(self._store, self._scope, stored, found)
+            wanted = None if asked.around is None or not found.rows else found.rows[found.anchor].index
+            above = shown[0].index if shown else found.at
+            below = shown[-1].index if shown else found.at
+            return Conversation(
+                session_id=name_session(stored),
+                messages=tuple(
+                    _tell_message(each, length)
+                    for each in shown
+                    if each.rule != Rule.META or each.index == wanted
+                ),
+                total=found.selection.total,
+                before=above if found.selection.list_before(above, 1) else None,
+                after=below if found.selection.list_after(below + 1, 1) else None,
+            )
 
+    @_tool
     def usage(
         self,
         by: Grouping = Grouping.DAILY,
@@ -250,7 +305,7 @@ class ArchiveTools:
         until: date | None = None,
         project: Annotated[str | None, Field(max_length=500, description="Part of its path.")] = None,
         top: Annotated[int, Field(ge=1, le=100)] = 31,
-    ) -> str:
+    ) -> UsageReport:
         """Count tokens and dollars by day, week, month, session, project, model, tool or block of 5 hours."""
         query = UsageQuery(
             zone=UTC,
@@ -262,7 +317,7 @@ class ArchiveTools:
             project=project,
             most=top,
         )
-        return _answer(lambda: build_report(self._store.read_usage(self._scope), query))
+        return build_report(self._store.read_usage(self._scope), query)
 
     def _search(self, text: str, limit: int, order: SearchOrder, cursor: str | None) -> Found:
         deadline = time.monotonic() + _SECONDS
@@ -275,51 +330,6 @@ class ArchiveTools:
             cancelled=lambda: time.monotonic() > deadline,
         )
         return Found(hits=tuple(map(_tell_hit, page.hits)), next=page.next)
-
-    def _list_projects(self, text: str | None) -> Projects:
-        found = self._store.list_projects(self._scope, text=text)
-        told = tuple(
-            Project(
-                path=clean_optional(each.path),
-                sessions=each.sessions,
-                last_at=find_moment(each.last_time),
-                cost_usd=dollars(each.cost),
-            )
-            for each in found[:200]
-        )
-        return Projects(projects=told, total=len(found))
-
-    def _list_sessions(self, asked: SessionFilter, limit: int, cursor: str | None) -> Sessions:
-        grouped = asked.series is None
-        page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor, grouped=grouped)
-        return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
-
-    def _read(self, name: str, asked: Asked, length: int) -> Conversation:
-        session = find_session(self._store, self._scope, name)
-        with self._store.open_session(self._scope, session.key) as opened:
-            found = ask_window(opened, asked, EVERY_MESSAGE)
-            shown = view_window(self._store, self._scope, session, found)
-            wanted = None if asked.around is None or not found.rows else found.rows[found.anchor].index
-            above = shown[0].index if shown else found.at
-            below = shown[-1].index if shown else found.at
-            return Conversation(
-                session_id=name_session(session),
-                messages=tuple(
-                    _tell_message(each, length)
-                    for each in shown
-                    if each.rule != Rule.META or each.index == wanted
-                ),
-                total=found.selection.total,
-                before=above if found.selection.list_before(above, 1) else None,
-                after=below if found.selection.list_after(below + 1, 1) else None,
-            )
-
-
-def _answer(ask: Any) -> str:
-    try:
-        return msgspec.json.encode(ask()).decode()
-    except (TurnlogError, RequestError) as error:
-        raise ToolError(str(error)) from None
 
 
 def _tell_hit(hit: Passage) -> Hit:

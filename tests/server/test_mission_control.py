@@ -16,10 +16,10 @@ import pytest
 from board_scenarios import QUESTION, SECOND, Told
 from live_client import listening
 from server_app import Served, serving
-from turnlog.server.board.board import count_columns
-from turnlog.server.board.states import Column, StateChange
-from turnlog.server.board.watch import StateTracker, StateWatch
 from turnlog.server.requests import ServerContext
+from turnlog.server.routes.mission_control import count_columns
+from turnlog.server.session_states import Column, StateChange
+from turnlog.server.state_watch import StateTracker, StateWatch
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.states import Why
