@@ -72,7 +72,7 @@ def test_the_version_is_the_package_s() -> None:
 def test_without_a_command_the_help_is_shown_as_misuse() -> None:
     ran = run()
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert b"Commands:" in ran.stderr
+    assert b"\nArchive:\n  sync " in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def export_command(
     output: Output,
     **parts: Any,
 ) -> None:
-    """Export sessions as files: to read, to share, or as they were.
+    """Export sessions to read, to share, or as they were.
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
     Sessions that share an id get a file each. A file is written whole, or not at all.

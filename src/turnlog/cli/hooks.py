@@ -185,7 +185,7 @@ Examples:
 """,
 )
 def hooks_command() -> None:
-    """Have Claude Code report events to turnlog as they happen.
+    """Have Claude Code report events as they happen.
 
     Adds hooks to Claude Code's settings that pass each event to turnlog without waiting for it: they take a
     few milliseconds, whether a server is running or not, and nothing is lost if none is.

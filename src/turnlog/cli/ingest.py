@@ -217,11 +217,12 @@ Examples:
 @click.option("--remote", is_flag=True, help="Let other machines connect to a tcp address.")
 @output_options()
 def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Output) -> None:
-    """Keep a stream of Claude Code (`--output-format stream-json`) as a session, as it arrives.
+    """Archive a stream of Claude Code as a session, as it arrives.
 
-    Every line is kept as it is, including control traffic, and is on the disk before it is passed on;
-    `turnlog serve` shows it as it arrives. If Claude Code also keeps the session in a file, both become one
-    session. A socket takes streams until Ctrl-C.
+    The stream is what `claude --output-format stream-json` prints. Every line is kept as it is, including
+    control traffic, and is on the disk before it is passed on; `turnlog serve` shows it as it arrives. If
+    Claude Code also keeps the session in a file, both become one session. A socket takes streams until
+    Ctrl-C.
     """
     if tee and output.as_json:
         raise MisuseError("--tee and --json both write to standard output")

@@ -85,7 +85,7 @@ Examples:
 @click.option("--repair", is_flag=True, help="Repair what can be repaired, and check again.")
 @output_options()
 def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> None:
-    """Derive everything again from the archived bytes, and list what disagrees.
+    """Derive everything again from the bytes, and compare.
 
     The bytes of each file are checked against their digests, lines against the bytes, and rows against the
     lines. ID may be the beginning of a session's id. With --repair, lines and rows are rewritten; damaged
@@ -165,7 +165,7 @@ Examples:
 @click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; do nothing.")
 @output_options()
 def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool, output: Output) -> None:
-    """Upgrade an archive of an earlier version, from what it has itself.
+    """Upgrade an archive of an earlier version.
 
     What only the archive knows is copied, all else is derived again, and the result is verified before it takes
     the archive's place. Until then the archive stays as it is. An upgrade that was interrupted goes on where it
@@ -528,7 +528,7 @@ def forget_command(
     scrub: bool,
     output: Output,
 ) -> None:
-    """Forget sessions: remove them from the archive, for good.
+    """Remove sessions from the archive, for good.
 
     ID may be the beginning of a session's id. Bytes, lines, rows and hook events are removed from the store's
     files, and the session is not archived again. What turnlog captured of it is removed, too. Other files
@@ -592,9 +592,10 @@ def prune_command(
     yes: bool,
     output: Output,
 ) -> None:
-    """Forget all sessions that match, as `turnlog forget` does.
+    """Remove all sessions that match, for good.
 
-    A session is forgotten if it meets all conditions. A session without a time is never too old.
+    They are removed as `turnlog forget` does. A session is forgotten if it meets all conditions. A session
+    without a time is never too old.
     """
     if days is None and project is None and not only_here:
         raise MisuseError("say which sessions: --older-than, --project or --only-here")

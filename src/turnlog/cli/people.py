@@ -469,7 +469,7 @@ Examples:
 """,
 )
 def machines_command() -> None:
-    """List the machines that sessions come from, and say who owns them.
+    """List machines, and say who owns them.
 
     A session belongs to the person whose machine it comes from. A machine that pushes with a token belongs to
     the token's user; what is archived on the server itself belongs to nobody until you assign it here. These

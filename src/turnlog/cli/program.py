@@ -25,47 +25,60 @@ from turnlog.errors import TurnlogError
 NAME = "turnlog"
 COMPLETE = "_TURNLOG_COMPLETE"
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
+SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "sync": "Keep what Claude Code wrote: every byte of every session, for good.",
-        "run": "Run Claude Code, show its turns as they happen, and archive them.",
-        "ingest": "Keep a stream of Claude Code (`--output-format stream-json`) as a session, as it arrives.",
-        "serve": "Show all sessions in the browser, updated live.",
-        "status": "Show what is archived, and how much of it exists only there.",
-        "push": "Keep a server up to date with the sessions of this machine.",
-        "service": "Keep `turnlog sync --watch` running, so that nothing is deleted before it is archived.",
-        "hooks": "Have Claude Code report events to turnlog as they happen.",
-        "notify": "Test the notifications for sessions that wait or end.",
-        "sessions": "List archived sessions.",
-        "projects": "List archived projects: their sessions, when they ran, and what they used.",
-        "search": "Search prompts, answers, thinking, tool inputs and outputs, titles and hooks.",
-        "show": "Show a session as a readable conversation.",
-        "mark": "Mark sessions with your own names, tags, stars and notes.",
-        "usage": "Count tokens and cost, each answer once.",
-        "statusline": "Print one line for Claude Code's status line, from its JSON on standard input.",
-        "validate": "Check session files against the rules of their dialects.",
-        "migrate": "Correct stored tool messages that have the wrong parents.",
-        "blame": "Show which session wrote each line of a file.",
-        "export": "Export sessions as files: to read, to share, or as they were.",
-        "mcp": "Let other programs read the archive over MCP.",
-        "users": "Add people to a team's archive, and set what they may do.",
-        "tokens": "Create and revoke access tokens for people and machines.",
-        "machines": "List the machines that sessions come from, and say who owns them.",
-        "rules": "Set who sees the sessions of a whole project.",
-        "share": "Set who sees sessions: the team, or only their owner and admins.",
-        "links": "Share single sessions with people without an account, through links that expire.",
-        "audit": "List who looked at whose sessions, and who changed what.",
-        "restore": "Put a deleted session back where it was.",
-        "forget": "Forget sessions: remove them from the archive, for good.",
-        "prune": "Forget all sessions that match, as `turnlog forget` does.",
-        "backup": "Copy the archive into one file, even while it is in use.",
-        "verify": "Derive everything again from the archived bytes, and list what disagrees.",
-        "upgrade": "Upgrade an archive of an earlier version, from what it has itself.",
-        "doctor": "Check this machine for problems with turnlog.",
-        "completion": "Print the completion script for a shell.",
+        "Archive": {
+            "sync": "Archive every byte of every session, for good.",
+            "run": "Run Claude Code, show its turns and archive them.",
+            "ingest": "Archive a stream of Claude Code as a session, as it arrives.",
+            "hooks": "Have Claude Code report events as they happen.",
+            "service": "Keep `turnlog sync --watch` running in the background.",
+            "push": "Keep a server up to date with the sessions of this machine.",
+        },
+        "Find and read": {
+            "serve": "Show all sessions in the browser, updated live.",
+            "sessions": "List archived sessions.",
+            "projects": "List archived projects, and what they used.",
+            "search": "Search prompts, answers, thinking, tool calls and hooks.",
+            "show": "Show a session as a readable conversation.",
+            "usage": "Count tokens and cost, each answer once.",
+            "status": "Show what is archived, and how much exists only there.",
+            "statusline": "Print one line for Claude Code's status line.",
+            "blame": "Show which session wrote each line of a file.",
+            "mark": "Give sessions names, tags, stars and notes of your own.",
+        },
+        "Share": {
+            "export": "Export sessions to read, to share, or as they were.",
+            "mcp": "Let other programs read the archive over MCP.",
+            "share": "Set who sees single sessions: the team, or only their owner.",
+            "rules": "Set who sees the sessions of a whole project.",
+            "links": "Share sessions with anybody, through links that expire.",
+        },
+        "Teams": {
+            "users": "Add people to a team's archive, and set what they may do.",
+            "tokens": "Create and revoke access tokens for people and machines.",
+            "machines": "List machines, and say who owns them.",
+            "audit": "List who looked at whose sessions, and who changed what.",
+        },
+        "Maintenance": {
+            "verify": "Derive everything again from the bytes, and compare.",
+            "backup": "Copy the archive into one file, even while it is in use.",
+            "restore": "Put a deleted session back where it was.",
+            "forget": "Remove sessions from the archive, for good.",
+            "prune": "Remove all sessions that match, for good.",
+            "upgrade": "Upgrade an archive of an earlier version.",
+            "validate": "Check session files against the rules of their dialects.",
+            "migrate": "Correct stored tool messages that have the wrong parents.",
+            "notify": "Test the notifications for sessions that wait or end.",
+            "doctor": "Check this machine for problems with turnlog.",
+            "completion": "Print the completion script for a shell.",
+        },
     }
 )
 """What each command does. It is the object `show_command`, and so on, of the module of its own name."""
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {name: text for section in SECTIONS.values() for name, text in section.items()}
+)
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
@@ -112,8 +125,10 @@ class Program(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command without importing any."""
@@ -130,10 +145,7 @@ class Program(click.Group):
 )
 @click.version_option(package_name=NAME, message="%(prog)s %(version)s")
 def program() -> None:
-    """Show, check and count what Claude Code did.
-
-    turnlog reads session files as Claude Code writes them, its older forms, and the SDK's stream.
-    """
+    """Keep, find, read and count what Claude Code did."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -387,7 +387,7 @@ At the prompt:
 @output_options()
 @click.argument("program", metavar="[-- PROGRAM [ARGUMENT]...]", nargs=-1, type=click.UNPROCESSED)
 def run_command(prompt: str | None, thinking: bool, output: Output, program: tuple[str, ...]) -> None:
-    """Run Claude Code, show its turns as they happen, and archive them.
+    """Run Claude Code, show its turns and archive them.
 
     turnlog exchanges stream messages with the program, and keeps every line of both sides. When a tool needs
     permission, you are asked; without a terminal, the answer is no. With --json, the program's own lines are

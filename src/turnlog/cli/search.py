@@ -216,7 +216,7 @@ def search_command(
     cursor: str | None,
     output: Output,
 ) -> None:
-    """Search prompts, answers, thinking, tool inputs and outputs, titles and hooks.
+    """Search prompts, answers, thinking, tool calls and hooks.
 
     All words must be in the same text. A word with other characters in it (foo_bar.baz, --flag) is searched
     for exactly; "…" is a phrase, x* the beginning of a word, *x* any part of a word, -x a word that must not

@@ -349,10 +349,11 @@ Examples:
 """,
 )
 def service_command() -> None:
-    """Keep `turnlog sync --watch` running, so that nothing is deleted before it is archived.
+    """Keep `turnlog sync --watch` running in the background.
 
-    On Linux that is a systemd user unit, on macOS a launchd agent. It runs with low
-    priority while you are logged in; `loginctl enable-linger` keeps it running after that.
+    So nothing is deleted before it is archived. On Linux that is a systemd user unit, on macOS a launchd
+    agent. It runs with low priority while you are logged in; `loginctl enable-linger` keeps it running after
+    that.
     """
 
 

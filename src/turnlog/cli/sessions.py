@@ -478,7 +478,7 @@ def projects_command(
     limit: int,
     output: Output,
 ) -> None:
-    """List archived projects: their sessions, when they ran, and what they used.
+    """List archived projects, and what they used.
 
     TEXT is a part of their paths. Sessions that were put away count. A session that continues another one
     also has its answers; `turnlog usage` counts each answer once.
@@ -552,7 +552,7 @@ def mark_command(
     undo: bool,
     output: Output,
 ) -> None:
-    """Mark sessions with your own names, tags, stars and notes.
+    """Give sessions names, tags, stars and notes of your own.
 
     ID may be the beginning of a session's id, or of the name that you gave it. Marks are stored separately
     from what was read, and nothing outside the archive is touched. Without any option, the marks are only

@@ -80,11 +80,11 @@ def share_command(
     by_rule: bool,
     output: Output,
 ) -> None:
-    """Set who sees sessions: the team, or only their owner and admins.
+    """Set who sees single sessions: the team, or only their owner.
 
-    SESSION may be the beginning of a session's id, or of the name that you gave it. Without any option, the
-    command only shows who sees them. It acts on the archive itself, as its operator; the audit log records
-    what it does.
+    Admins see all of them. SESSION may be the beginning of a session's id, or of the name that you gave it.
+    Without any option, the command only shows who sees them. It acts on the archive itself, as its operator;
+    the audit log records what it does.
     """
     if to_team + is_private + by_rule > 1:
         raise MisuseError("--team, --private and --by-rule cannot be used together")
@@ -308,11 +308,11 @@ Examples:
 """,
 )
 def links_command() -> None:
-    """Share single sessions with people without an account, through links that expire.
+    """Share sessions with anybody, through links that expire.
 
-    Everything that looks like a secret is redacted, and so is each --word. If the session is still running,
-    visitors see it grow. These commands act on the archive itself, as its operator; the audit log records
-    what they do.
+    A link shows a single session, and needs no account. Everything that looks like a secret is redacted, and
+    so is each --word. If the session is still running, visitors see it grow. These commands act on the
+    archive itself, as its operator; the audit log records what they do.
     """
 
 

@@ -54,7 +54,7 @@ Examples:
 )
 @output_options()
 def status_command(output: Output) -> None:
-    """Show what is archived, and how much of it exists only there."""
+    """Show what is archived, and how much exists only there."""
     settings = output.settings
     with open_for(settings) as store, opened_accounts(settings) as accounts:
         known = list(store.list_known(LOCAL))

@@ -96,10 +96,11 @@ Examples:
 @json_option
 @color_option
 def statusline_command(zone_name: str | None, as_json: bool, color: bool | None) -> None:
-    """Print one line for Claude Code's status line, from its JSON on standard input.
+    """Print one line for Claude Code's status line.
 
-    Shows the model, the cost of the session and of today, the current block of five hours, and how full the
-    context is. Without an archive, it shows only what is in the input. Never fails.
+    Reads the JSON that Claude Code writes to its standard input. Shows the model, the cost of the session and
+    of today, the current block of five hours, and how full the context is. Without an archive, it shows only
+    what is in the input. Never fails.
     """
     try:
         document = _build(_read_input(), zone_name)

@@ -116,7 +116,7 @@ Examples:
 @click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
 @output_options()
 def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, output: Output) -> None:
-    """Keep what Claude Code wrote: every byte of every session, for good.
+    """Archive every byte of every session, for good.
 
     Looks at the sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, or at those in PATHs, and archives what
     is new since the last time. What Claude Code has deleted since then stays in the archive.
