@@ -26,7 +26,7 @@ from turnlog.messages.sdk import ResultMessage
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 
 SECONDS = 180.0
 

@@ -17,14 +17,13 @@ import turnlog
 from session_reading import Found, read_agents, read_golden
 from turnlog import Line
 from turnlog.messages.sidecars import AgentMeta
-from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
-from turnlog.transcripts.agents.assembly import Agents, build_agents
-from turnlog.transcripts.calls.builder import build_calls
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.agent_builder import Agents, build_agents
+from turnlog.transcripts.agents import Agent, AgentLink, AgentSource
+from turnlog.transcripts.call_builder import build_calls
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import AgentState, Category
+from turnlog.transcripts.line_reader import read_lines
+from turnlog.transcripts.session_files import SessionFiles, locate_path
 
 NAMES = sorted(path.name for path in (golden.DATA / "transcripts").glob("agents-*"))
 

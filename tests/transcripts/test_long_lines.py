@@ -15,7 +15,7 @@ from turnlog.messages import Line, Position, ProblemKind, codec
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.recovery import close_line
 from turnlog.transcripts import validate
-from turnlog.transcripts.files.reader import LineSplitter, Tail
+from turnlog.transcripts.line_reader import LineSplitter, Tail
 from turnlog.transcripts.lines.blocks import list_texts
 
 LONGEST, END = 300, 60

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import golden
 import strategies
 import turnlog
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.hooks.deliveries import build_delivery
+from turnlog.transcripts.hooks import build_delivery
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.lines.passage import Passage, PassageKind, list_hook_passages, read_plainly
 from turnlog.transcripts.lines.passages import list_passages
 

@@ -26,24 +26,22 @@ from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.feed import merge_derived
 from turnlog.testing.memory_session import FileRecords, pack_records, unpack_records
 from turnlog.testing.row_builders import make_message
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.records import (
-    AgentRecord,
-    CallRecord,
-    EventRecord,
-    LineRecord,
-    MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.segment_builder import pack_lines
 from turnlog.transcripts.segments import (
     AGENTS,
     PART,
     SEGMENT,
     TURNS,
+    AgentRecord,
     BranchPart,
+    CallRecord,
+    EventRecord,
+    LineRecord,
+    MessageRecord,
     OutlineKind,
+    SightingRecord,
+    TurnRecord,
     pack_segment,
     unpack_segment,
 )

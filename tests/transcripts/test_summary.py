@@ -19,15 +19,13 @@ import summary_reference
 import turnlog
 import usage_reference
 from turnlog import Line, Position
-from turnlog.transcripts.calls.builder import CallBuilder, build_calls
+from turnlog.transcripts.call_builder import CallBuilder, build_calls
 from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.summary import Counts, PullRequest, Summary, SummaryFold, Worktree, build_summary
 from turnlog.transcripts.titles import Title, TitleSource
-from turnlog.transcripts.usage.book import ModelTotals
-from turnlog.transcripts.usage.election import Totals
 from turnlog.transcripts.usage.prices import Prices
-from turnlog.transcripts.usage.sightings import UsageFold
-from turnlog.transcripts.usage.tokens import Tokens
+from turnlog.transcripts.usage.sightings import ModelTotals, UsageFold
+from turnlog.transcripts.usage.tokens import Tokens, Totals
 
 SONNET, OPUS = "claude-sonnet-4-5-20250929", "claude-opus-4-5-20251101"
 PRICES = Prices()

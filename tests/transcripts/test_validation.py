@@ -17,7 +17,7 @@ import strategies
 import turnlog
 from turnlog.messages import Dialect, Line, Position
 from turnlog.transcripts import read_lines
-from turnlog.transcripts.validation.findings import Finding, Severity
+from turnlog.transcripts.validation.rules import Finding, Severity
 from turnlog.transcripts.validation.validator import RULES, Validator, validate
 from validation_cases.base import lines, tell
 from validation_cases.spec_000 import call, old, result, today

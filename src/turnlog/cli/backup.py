@@ -19,7 +19,7 @@ from turnlog.store.accounts.copies import back_up_accounts, check_backup, find_c
 from turnlog.store.accounts.interface import CarriedAccounts
 from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 
 class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):

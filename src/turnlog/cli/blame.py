@@ -19,7 +19,7 @@ from turnlog.cli.units import local_time
 from turnlog.config import Settings
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 _LARGEST = 16 << 20
 _PROMPT = 40

@@ -33,7 +33,7 @@ from turnlog.ingest.exclusions import find_tombstones, list_holding
 from turnlog.store.interface import CaredStore, KnownSession, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 Chosen = tuple[StoredSession, KnownSession]
 _TITLE = 50

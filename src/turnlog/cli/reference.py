@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from turnlog.cli.program import COMMANDS, NAME, program
-from turnlog.transcripts.hooks.table import render_events, render_notifications
+from turnlog.transcripts.hooks import render_events, render_notifications
 from turnlog.transcripts.validation.validator import render_table
 
 _WIDTH = 78

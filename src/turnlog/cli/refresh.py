@@ -20,8 +20,7 @@ from turnlog.ingest.exclusions import list_forgotten
 from turnlog.ingest.origin import find_origin
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
-from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import SessionFiles, locate_sessions
 
 
 def refresh(settings: Settings) -> None:

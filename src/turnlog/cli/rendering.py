@@ -24,18 +24,15 @@ from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock, TextBlock, ThinkingBlock
 from turnlog.messages.entries import AttachmentEntry, UnknownEntry
 from turnlog.transcripts.actions import join_reports, report_of
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.conversation.compactions import COMPACTED, Compaction, has_kept
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.calls import Call
+from turnlog.transcripts.conversation.messages import COMPACTED, Compaction, Lane, Message, Rule, has_kept
 from turnlog.transcripts.conversation.tree import Branch
-from turnlog.transcripts.kinds import CallState, Category, Role
+from turnlog.transcripts.kinds import CallState, Category, Role, topic_of
 from turnlog.transcripts.lines.blocks import is_call, is_result, told_error
 from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import Thread, build_tree, open_agent, open_main
-from turnlog.transcripts.records import AgentRecord, MessageRecord
+from turnlog.transcripts.segments import AgentRecord, MessageRecord
 
 MARKS: Mapping[CallState, tuple[str, str]] = MappingProxyType(
     {

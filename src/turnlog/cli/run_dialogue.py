@@ -61,7 +61,7 @@ from turnlog.messages.sdk import (
     new_user_message,
 )
 from turnlog.messages.sdk.messages import ContentBlockDelta, MessageStart, TextDelta, ThinkingDelta
-from turnlog.transcripts.calls.topics import topic_of
+from turnlog.transcripts.kinds import topic_of
 from turnlog.transcripts.usage.prices import money_text
 from turnlog.transcripts.usage.sightings import find_reported_cost
 

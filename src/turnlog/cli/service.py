@@ -19,7 +19,7 @@ from turnlog.config import Settings
 from turnlog.ingest.push.client import parse_server
 from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
 from turnlog.store.places import STORE_SETTING
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
 _PASSED_ON = (STORE_SETTING, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")

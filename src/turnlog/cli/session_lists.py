@@ -18,7 +18,7 @@ from turnlog.instants import find_moment
 from turnlog.store.lists import SessionPage, StoredProject, StoredSession
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 _LONGEST_TITLE = 200
 _SESSION_COLUMNS = (

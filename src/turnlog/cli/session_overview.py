@@ -26,10 +26,10 @@ from turnlog.transcripts.queries.threads import (
     read_agent_prompt,
     read_prompts,
 )
-from turnlog.transcripts.records import AgentRecord
+from turnlog.transcripts.segments import AgentRecord
 from turnlog.transcripts.summary import Summary
-from turnlog.transcripts.usage.election import build_total
 from turnlog.transcripts.usage.prices import Prices, bill_text, cost_text, money_text
+from turnlog.transcripts.usage.tokens import build_total
 
 
 def render_header(summary: Summary, turns: int, agents: int, problems: int, argument: str) -> Iterator[Text]:

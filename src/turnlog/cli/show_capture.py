@@ -25,8 +25,8 @@ from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssi
 from turnlog.messages.sdk.assembly import AssembledMessage
 from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.reader import LineSplitter
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.line_reader import LineSplitter
+from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.usage.prices import money_text
 from turnlog.transcripts.usage.sightings import find_reported_cost
 

@@ -25,8 +25,7 @@ from turnlog.ingest.origin import find_origin, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
-from turnlog.transcripts.files.session_files import SessionFiles, path_text
+from turnlog.transcripts.session_files import Located, SessionFiles, locate_path, locate_sessions, path_text
 
 _PATIENCE = 1.0
 """How long to wait for another process to be done before it is asked to do this, too."""

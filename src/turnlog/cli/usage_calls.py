@@ -8,9 +8,9 @@ from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
 from turnlog.store.usage.source import FAILED, CallUse
-from turnlog.transcripts.calls.builder import build_calls
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.call_builder import build_calls
+from turnlog.transcripts.line_reader import read_lines
+from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.usage.sightings import find_sighting
 
 

@@ -21,10 +21,10 @@ from turnlog.cli.terminal import explain
 from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.source import AnswerCell, CallUse
-from turnlog.transcripts.files.session_files import path_text, project_name
-from turnlog.transcripts.usage.election import MessageUsage, SightingFold
+from turnlog.transcripts.session_files import path_text, project_name
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
-from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, scan_file
+from turnlog.transcripts.usage.scanner import ReportedSighting, Scan, scan_file
+from turnlog.transcripts.usage.tokens import MessageUsage, SightingFold
 
 _WORTH_PROCESSES = 24 << 20
 """Below so many bytes, starting another process takes longer than the work."""
@@ -101,7 +101,7 @@ def _scan(paths: Sequence[Path], number: int, buffer: bytearray) -> ScannedFile:
     try:
         scan = scan_file(os.fspath(path), path_text(path), buffer)
         if scan is None:
-            from turnlog.transcripts.usage.reading import read_usage
+            from turnlog.transcripts.usage.sightings import read_usage
 
             scan = read_usage(path, path_text(path))
     except OSError as error:

@@ -32,7 +32,7 @@ from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Audit
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks import DeliveryFilter
 
 logger = logging.getLogger("turnlog.server")
 

@@ -32,7 +32,7 @@ from msgspec import Struct
 
 from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.board.states import Column, StateChange
-from turnlog.transcripts.hooks.states import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, Why
 
 logger = logging.getLogger("turnlog.server")
 

@@ -47,7 +47,7 @@ from turnlog.store.accounts.interface import Accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope
 from turnlog.store.places import StorePlace
-from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.conversation.messages import Lane
 from turnlog.transcripts.kinds import Category, Role
 
 _VERSION = version("turnlog")

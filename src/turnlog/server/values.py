@@ -23,8 +23,8 @@ from turnlog.instants import from_microseconds
 from turnlog.messages import Line
 from turnlog.server.errors import NotFoundError
 from turnlog.store.interface import Store
-from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.threads import decode_lines
 
 LONGEST_SAID = 200_000
 """Characters of what people and models say: nobody writes more by hand."""

@@ -27,12 +27,12 @@ from turnlog.server.values import Memo, fit, head_of, read_lines
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
-from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.conversation.messages import Lane
 from turnlog.transcripts.kinds import Category, Role
-from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.queries.threads import build_message, is_told_elsewhere
+from turnlog.transcripts.segments import CallRecord, MessageRecord
 from turnlog.transcripts.usage.prices import to_dollars
 from turnlog.transcripts.usage.sightings import name_answer
 

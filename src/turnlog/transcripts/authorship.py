@@ -24,7 +24,7 @@ from turnlog.messages.tool_io import (
     WriteInput,
     WriteResult,
 )
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import CallState
 
 

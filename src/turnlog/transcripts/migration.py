@@ -45,11 +45,10 @@ from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
 from turnlog.messages.sdk import AssistantMessage
-from turnlog.transcripts.calls.call import Pairing
-from turnlog.transcripts.calls.links import find_parent, list_links, session_of
-from turnlog.transcripts.calls.results import Place, read_result
+from turnlog.transcripts.call_builder import find_parent, list_links, session_of
+from turnlog.transcripts.calls import Pairing, Place, read_result
 from turnlog.transcripts.conversation.lineage import cut_circles
-from turnlog.transcripts.files.reader import LineSplitter
+from turnlog.transcripts.line_reader import LineSplitter
 from turnlog.transcripts.lines.blocks import ResultBlock, find_stored_type, is_call, is_result, list_blocks
 
 

@@ -21,26 +21,23 @@ from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import Envelope, read_microseconds
 from turnlog.transcripts.actions import read_event
-from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.calls.call import find_file
+from turnlog.transcripts.agents import Agent
+from turnlog.transcripts.calls import find_file
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.records import (
+from turnlog.transcripts.conversation.messages import Message, Rule
+from turnlog.transcripts.segments import (
+    SEGMENT,
     AgentRecord,
     CallRecord,
     EventRecord,
     LineRecord,
     MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
-from turnlog.transcripts.segments import (
-    SEGMENT,
     PackedSegment,
     Segment,
     SegmentHead,
     SegmentRecords,
+    SightingRecord,
+    TurnRecord,
     pack_segment,
 )
 from turnlog.transcripts.summary import type_name

@@ -15,24 +15,18 @@ from msgspec import Struct
 
 from turnlog.errors import SelectionError
 from turnlog.messages import Line
-from turnlog.transcripts.agents.agent import Agent, WorkList
-from turnlog.transcripts.agents.assembly import Agents, build_agents, concerns_agents
-from turnlog.transcripts.agents.workflows import Workflow
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.conversation.compactions import Compaction
+from turnlog.transcripts.agent_builder import Agents, build_agents, concerns_agents
+from turnlog.transcripts.agents import NOTHING, Agent, LineProblem, Sources, Workflow, WorkList, load_sources
+from turnlog.transcripts.calls import Call, Result
 from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Placement
+from turnlog.transcripts.conversation.messages import Compaction, Message, Placement
 from turnlog.transcripts.conversation.tree import Panel, Tree, build_panel
 from turnlog.transcripts.conversation.turns import AgentWork, Divided, Division, Turn, list_turns
-from turnlog.transcripts.files.dumps import list_dumped, list_offsets
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.sources import NOTHING, LineProblem, Sources, load_sources
+from turnlog.transcripts.dumps import list_dumped, list_offsets
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.summary import CallTally, Summary, SummaryFold
-from turnlog.transcripts.usage.book import UsageBook
 from turnlog.transcripts.usage.prices import Bill, Prices
-from turnlog.transcripts.usage.sightings import UsageFold
+from turnlog.transcripts.usage.sightings import UsageBook, UsageFold
 
 
 class SessionGrowth(Struct, frozen=True, gc=False):

@@ -76,18 +76,17 @@ from turnlog.messages.sdk import (
     UserMessageReplay,
 )
 from turnlog.messages.system import ApiErrorNotice, CompactBoundary
-from turnlog.transcripts.calls.builder import CallBuilder
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.files.session_files import project_name
+from turnlog.transcripts.call_builder import CallBuilder
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.lines.blocks import is_result
 from turnlog.transcripts.lines.categories import Author, author_of
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt
+from turnlog.transcripts.session_files import project_name
 from turnlog.transcripts.titles import TITLE_TYPES, Title, TitleFold, shorten_title
-from turnlog.transcripts.usage.book import ModelTotals, UsageBook
-from turnlog.transcripts.usage.election import Totals
 from turnlog.transcripts.usage.prices import Prices
-from turnlog.transcripts.usage.sightings import UsageFold, find_reported_cost
+from turnlog.transcripts.usage.sightings import ModelTotals, UsageBook, UsageFold, find_reported_cost
+from turnlog.transcripts.usage.tokens import Totals
 
 
 class PullRequest(Struct, frozen=True, gc=False):

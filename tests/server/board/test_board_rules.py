@@ -38,7 +38,7 @@ from turnlog.server.board.states import (
     settle,
 )
 from turnlog.server.board.watch import find_processes
-from turnlog.transcripts.hooks.states import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, Why
 
 SECOND = 1_000_000_000
 NOW = 1_000_000 * SECOND

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from turnlog.transcripts.hooks.states import AgentPhase, AgentStatus, Why
+from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, Why
 
 _SECOND = 1_000_000_000
 _FORGOTTEN_NS = 3600 * _SECOND

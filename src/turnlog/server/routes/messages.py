@@ -42,8 +42,8 @@ from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.windows import Asked, ask_window, build_filter, view_window
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Place, Scope, SourceKind
-from turnlog.transcripts.files.session_files import path_text
-from turnlog.transcripts.queries.bodies import decode_lines
+from turnlog.transcripts.queries.threads import decode_lines
+from turnlog.transcripts.session_files import path_text
 
 _WHOLE = 4 << 20
 """What is longer is never in memory as a whole."""

@@ -45,14 +45,12 @@ from turnlog.server.values import (
     read_lines,
 )
 from turnlog.server.windows import Asked, ask_window, build_filter, view_window
-from turnlog.transcripts.actions import report_of
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
-from turnlog.transcripts.hooks.lines import HookRun, merge_runs, read_hook_line
-from turnlog.transcripts.hooks.table import GROUPS, HookGroup
+from turnlog.transcripts.actions import HookRun, merge_runs, read_hook_line, report_of
+from turnlog.transcripts.conversation.messages import Rule
+from turnlog.transcripts.hooks import GROUPS, HookDelivery, HookGroup, match_lines
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE, Chapter
-from turnlog.transcripts.queries.timeline import SessionTimeline
-from turnlog.transcripts.records import MessageRecord
+from turnlog.transcripts.queries.sessions import SessionTimeline
+from turnlog.transcripts.segments import MessageRecord
 
 
 class HookCommand(Struct, frozen=True, gc=False, kw_only=True):

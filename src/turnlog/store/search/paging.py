@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from turnlog.errors import ArchiveError, CursorError, SearchCancelledError
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.matcher import Matcher, Setting, Sieve, Snippet, build_snippet
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.hooks.deliveries import HookDelivery
+    from turnlog.transcripts.hooks import HookDelivery
     from turnlog.transcripts.lines.passage import Passage, PlainLine
 
 TextKey = tuple[int, int, int]

@@ -11,9 +11,8 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import CareBase, keep, read_file
 from turnlog.testing.memory_session import MemorySession
-from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery, Told
-from turnlog.transcripts.queries.actions import SessionActions
-from turnlog.transcripts.queries.timeline import HookPlace
+from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelivery, Told
+from turnlog.transcripts.queries.sessions import HookPlace, SessionActions
 
 _SECOND = 1_000_000_000
 _BEGIN = 1_767_312_000 * _SECOND

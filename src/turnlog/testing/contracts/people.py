@@ -31,9 +31,9 @@ from turnlog.testing.contracts.base import (
 from turnlog.testing.contracts.lists import find_marks
 from turnlog.testing.row_builders import TIME
 from turnlog.testing.scanning import Scan
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, Told
-from turnlog.transcripts.queries.actions import ActionKind
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, Told
+from turnlog.transcripts.queries.sessions import ActionKind
+from turnlog.transcripts.session_files import locate_path
 
 ADA = Scope(LOCAL.owner, Viewer(person="ada", team=True))
 BOB = Scope(LOCAL.owner, Viewer(person="bob", team=True))

@@ -9,14 +9,10 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.transcripts.calls.builder import CallBuilder
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.conversation.compactions import Compaction, build_compactions
-from turnlog.transcripts.conversation.line_index import CallPlaces, LineIndex
-from turnlog.transcripts.conversation.lineage import LineageBuilder
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Placement
+from turnlog.transcripts.call_builder import CallBuilder
+from turnlog.transcripts.calls import Call, Result
+from turnlog.transcripts.conversation.lineage import CallPlaces, LineageBuilder, LineIndex
+from turnlog.transcripts.conversation.messages import Compaction, Message, Placement, build_compactions
 from turnlog.transcripts.conversation.timeline import Stretch, TimelineBuilder
 from turnlog.transcripts.conversation.tree import Tree, TreeBuilder
 

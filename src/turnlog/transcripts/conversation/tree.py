@@ -25,10 +25,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.lineage import Lineage, cut_circles, is_forward, list_in_order
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
+from turnlog.transcripts.conversation.messages import FATES, Fate, Lane, Message, Placement, Rule
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.categories import Author
 

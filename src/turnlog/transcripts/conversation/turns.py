@@ -21,13 +21,12 @@ from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.envelope import read_microseconds
 from turnlog.messages.system import TurnDuration
-from turnlog.transcripts.calls.call import Call, Touched, list_touched
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.calls import Call, Touched, list_touched
+from turnlog.transcripts.conversation.messages import Lane, Message, Rule
 from turnlog.transcripts.conversation.tree import Tree
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
 from turnlog.transcripts.usage.prices import Bill, Ledger, Prices
+from turnlog.transcripts.usage.tokens import MessageUsage, Totals, build_total
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):

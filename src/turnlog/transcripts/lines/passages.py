@@ -68,7 +68,7 @@ from turnlog.messages.sdk import (
     has_failed,
 )
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.blocks import content_text, is_call, is_result, text_of, told_error
 from turnlog.transcripts.lines.categories import ROLES

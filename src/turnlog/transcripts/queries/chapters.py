@@ -12,8 +12,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
-from turnlog.transcripts.segments import SEGMENT, BranchPart, Segment, SegmentHead
+from turnlog.transcripts.segments import (
+    SEGMENT,
+    BranchPart,
+    CallRecord,
+    EventRecord,
+    LineRecord,
+    MessageRecord,
+    Segment,
+    SegmentHead,
+    SightingRecord,
+)
 
 _GAP = 2
 """Bytes between lines next to each other."""

@@ -45,8 +45,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from turnlog.transcripts.usage.election import MessageUsage, Totals
-from turnlog.transcripts.usage.tokens import Terms, Tokens
+from turnlog.transcripts.usage.tokens import MessageUsage, Terms, Tokens, Totals
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot

@@ -40,8 +40,17 @@ from turnlog.messages.permissions import (
     SetMode,
 )
 from turnlog.messages.spans import Path
-from turnlog.transcripts.validation.findings import Report, Rule, Severity, Spot, clean, declare, quote
-from turnlog.transcripts.validation.specs import Demand, check_given
+from turnlog.transcripts.validation.rules import (
+    Demand,
+    Report,
+    Rule,
+    Severity,
+    Spot,
+    check_given,
+    clean,
+    declare,
+    quote,
+)
 
 
 def _rule(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:

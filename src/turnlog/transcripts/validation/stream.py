@@ -38,8 +38,18 @@ from turnlog.messages.sdk import (
 )
 from turnlog.messages.sdk.system_messages import CompactDetails
 from turnlog.messages.spans import Path
-from turnlog.transcripts.validation.findings import Report, Rule, Severity, Spot, join, quote
-from turnlog.transcripts.validation.specs import Check, Demand, check_given, declare_stream
+from turnlog.transcripts.validation.rules import (
+    Check,
+    Demand,
+    Report,
+    Rule,
+    Severity,
+    Spot,
+    check_given,
+    declare_stream,
+    join,
+    quote,
+)
 
 _STATUS = declare_stream(
     "4.9-status",

@@ -2,35 +2,322 @@
 
 Each line costs the same, however many came before, and nothing is kept of it but its names and its place. What
 a line breaks by itself is known at once; what it breaks together with lines that may yet come, at the end.
+
+Any line, whatever its dialect, must be readable and all of it known. Decoding has found all of this already. A
+problem that a spec has a rule of its own for is reported under that rule, and only the rest under these.
+
+A line of a conversation must have its dialect's required fields and a time in the right form. Today's lines
+beside the conversation (titles, modes, checkpoints) have no uuid and no time by design, so only those of the
+conversation are asked.
+
+Of the blocks of a message, images must be such that can be shown, and calls must say what they call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import binascii
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
+from typing import get_args
 
-from turnlog.messages import Dialect, Line, Position
-from turnlog.messages.envelope import Envelope
-from turnlog.messages.legacy import StoredDate
+from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind
+from turnlog.messages.blocks import Base64Source, ContentBlock, ImageBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
+from turnlog.messages.envelope import Envelope, instant
+from turnlog.messages.legacy import Api003, Document003, StoredDate, StoredType
+from turnlog.messages.message import Message
 from turnlog.messages.spans import Path
-from turnlog.transcripts.files.reader import LineReader, Tail
+from turnlog.messages.system import SystemNotice, SystemSubtype
+from turnlog.transcripts.line_reader import LineReader, Tail
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
-from turnlog.transcripts.validation import control, specs, stream
+from turnlog.transcripts.validation import control, stream
+from turnlog.transcripts.validation import rules as specs
 from turnlog.transcripts.validation.control import CONTROL_RULES
-from turnlog.transcripts.validation.findings import ALL, STORED, Finding, Report, Rule, Severity, Spot
-from turnlog.transcripts.validation.lines import (
-    LINE_RULES,
-    Claim,
-    Node,
-    check_blocks,
-    check_envelope,
-    kind_of,
-    report_problems,
-    report_tail,
+from turnlog.transcripts.validation.rules import (
+    ALL,
+    CORRELATION,
+    FIELD_TYPES,
+    IMAGES,
+    ISO_TIME,
+    REQUIRED_FIELDS,
+    REQUIRED_FIELDS_004,
+    RULES_000,
+    RULES_003,
+    RULES_004,
+    STORED,
+    TOOL_FIELDS,
+    Finding,
+    Report,
+    Rule,
+    Severity,
+    Spot,
+    clean,
+    declare,
+    join,
+    quote,
 )
-from turnlog.transcripts.validation.specs import RULES_000, RULES_003, RULES_004
 from turnlog.transcripts.validation.stream import STREAM_RULES
-from turnlog.transcripts.validation.threads import Pairs, Threads
+from turnlog.transcripts.validation.threads import Node, Pairs, Threads, kind_of
+
+_CONVERSATION = frozenset(
+    {UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry, SystemNotice, *get_args(SystemSubtype)}
+)
+_FIELDS = {"uuid": "uuid", "session_id": "sessionId", "timestamp": "timestamp"}
+_REQUIRED: Mapping[Dialect, tuple[Rule, Mapping[str, str]]] = MappingProxyType(
+    {
+        Dialect.CLAUDE_CODE: (REQUIRED_FIELDS, _FIELDS),
+        Dialect.SPEC_000: (REQUIRED_FIELDS, _FIELDS),
+        Dialect.SPEC_004: (REQUIRED_FIELDS_004, {"parent_uuid": "parentUuid", **_FIELDS}),
+    }
+)
+_ISO = frozenset({Dialect.CLAUDE_CODE, Dialect.SPEC_000, *STORED})
+_ABSENT = (UNSET, None, "")
+
+
+def check_envelope(
+    entry: Envelope, faults: Collection[Path], spot: Spot, report: Report, *, is_date: bool = False
+) -> datetime | None:
+    """Check a line's envelope, and return its time; a database's own `$date` may be a number."""
+    if spot.dialect is Dialect.CLAUDE_CODE and type(entry) not in _CONVERSATION:
+        return None
+    stamp = entry.timestamp
+    if not (entry.uuid and entry.session_id and stamp) or entry.parent_uuid is UNSET:
+        _check_required(entry, faults, spot, report)
+    time = instant(stamp)
+    if stamp is UNSET:
+        return None
+    if spot.dialect in _ISO:
+        if time is None or (type(stamp) is not str and not is_date):
+            report.add(ISO_TIME, spot, f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",))
+    elif spot.dialect is Dialect.SPEC_004 and (time is None or type(stamp) is str):
+        message = f"Expected Unix milliseconds, found {quote(stamp)}"
+        report.add(FIELD_TYPES, spot, message, ("timestamp",))
+    return time
+
+
+def _check_required(entry: Envelope, faults: Collection[Path], spot: Spot, report: Report) -> None:
+    if spot.dialect not in _REQUIRED:
+        return
+    rule, fields = _REQUIRED[spot.dialect]
+    missing = []
+    for name, key in fields.items():
+        value = getattr(entry, name)
+        absent = value is UNSET if name == "parent_uuid" else value in _ABSENT
+        if absent and (key,) not in faults:
+            missing.append(key)
+    if missing:
+        report.add(rule, spot, f"Expected {join(missing)}, found nothing")
+
+
+_CONTENT: Path = ("message", "content")
+_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def place_of(line: Line) -> Path:
+    """Return where the blocks of a line's message stand."""
+    wire = line.wire
+    if not isinstance(wire, Document003 | Api003):
+        return _CONTENT
+    if isinstance(wire.message_data, Message):
+        return ("messageData" if isinstance(wire, Document003) else "message_data", "content")
+    whole = isinstance(wire, Document003) and isinstance(wire.message, Message)
+    return _CONTENT if whole else ("content",)
+
+
+def check_blocks(
+    line: Line, blocks: Sequence[ContentBlock], faults: Collection[Path], spot: Spot, report: Report
+) -> None:
+    """Check the blocks of a line's message, and those of the results among them."""
+    waiting: list[tuple[Sequence[ContentBlock], Path | None]] = [(blocks, None)]
+    for inner, told in waiting:  # grows while it is walked: results may hold blocks
+        for index, block in enumerate(inner):
+            kind = type(block)
+            if kind is not ToolUseBlock and kind is not ToolResultBlock and kind is not ImageBlock:
+                continue
+            steps = (*(place_of(line) if told is None else told), index)
+            match block:
+                case ImageBlock():
+                    _check_image(block, steps, spot, report)
+                case ToolUseBlock():
+                    _check_call(line, block, steps, spot, report)
+                case ToolResultBlock():
+                    _check_result(block, steps, faults, spot, report)
+                    if isinstance(block.content, tuple):
+                        waiting.append((block.content, (*steps, "content")))
+
+
+def _check_call(line: Line, block: ToolUseBlock, steps: Path, spot: Spot, report: Report) -> None:
+    if block.input is not UNSET or spot.dialect is Dialect.SPEC_000:
+        return
+    if isinstance(line.wire, Document003 | Api003) and line.wire.type is StoredType.TOOL_USE:
+        steps = ("content",)  # which is a text: the block is in it
+    report.add(TOOL_FIELDS, spot, "Expected `input` in a `tool_use`, found nothing", steps)
+
+
+def _check_result(
+    block: ToolResultBlock, steps: Path, faults: Collection[Path], spot: Spot, report: Report
+) -> None:
+    if not block.tool_use_id and (*steps, "tool_use_id") not in faults:
+        report.add(CORRELATION, spot, "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
+
+
+def _check_image(block: ImageBlock, steps: Path, spot: Spot, report: Report) -> None:
+    source = block.source
+    if not isinstance(source, Base64Source):
+        if spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
+            report.add(
+                IMAGES, spot, f"Expected a `base64` source, found {quote(source.type)}", (*steps, "source")
+            )
+        return
+    if source.media_type not in _IMAGE_TYPES:
+        found = "nothing" if source.media_type is UNSET else quote(source.media_type)
+        message = f"Expected one of {join(_IMAGE_TYPES, 'or')}, found {found}"
+        report.add(IMAGES, spot, message, (*steps, "source", "media_type"))
+    flaw = _find_flaw(source.data)
+    if flaw is not None:
+        report.add(IMAGES, spot, f"Expected base64, found {flaw}", (*steps, "source", "data"))
+
+
+def _find_flaw(data: str) -> str | None:
+    """Return what is wrong with a text that should be base64; None if nothing is."""
+    if not data:
+        return "nothing"
+    try:
+        binascii.a2b_base64(data, strict_mode=True)
+    except ValueError as error:  # `binascii.Error` is one
+        return f"other text ({error})"
+    return None
+
+
+_MALFORMED = declare(
+    "line-malformed",
+    "",
+    "A line is one JSON object, in UTF-8",
+    "Anything else cannot be read.",
+    error=ALL,
+)
+_GLUED = declare(
+    "line-glued",
+    "",
+    "A line has only one object",
+    "Two writers at once can join objects on one line; readers that expect one object lose both.",
+    warning=ALL,
+)
+_BAD_TEXT = declare(
+    "line-bad-text",
+    "",
+    "Strings are valid text",
+    "Strict readers refuse lines with lone surrogates, bytes that are not UTF-8, or byte-order marks.",
+    warning=ALL,
+)
+_TORN = declare(
+    "line-torn",
+    "",
+    "The last line is complete",
+    "The file may still be being written; if it is not, the rest of the line is lost.",
+    note=ALL,
+)
+_MISSING_TYPE = declare(
+    "line-missing-type",
+    "",
+    "A line says its type",
+    "Without it nobody knows what the line is.",
+    error=ALL,
+)
+_UNKNOWN_TYPE = declare(
+    "line-unknown-type",
+    "",
+    "Types, subtypes and blocks are known",
+    "New versions add some every few weeks. They are kept, and shown as unknown.",
+    note=ALL,
+)
+_UNKNOWN_FIELD = declare(
+    "line-unknown-field",
+    "",
+    "Fields are known",
+    "New versions add some. They are kept, but not interpreted.",
+    note=ALL,
+)
+_UNKNOWN_VALUE = declare(
+    "line-unknown-value",
+    "",
+    "Values of enums are known",
+    "New versions add some. They are kept unchanged.",
+    note=ALL,
+)
+_WRONG_TYPE = declare(
+    "line-wrong-type",
+    "",
+    "Fields have values of the right type",
+    "A field with any other value reads as if it were absent.",
+    warning=ALL,
+)
+_MISSING_FIELD = declare(
+    "line-missing-field",
+    "",
+    "Mandatory fields are present",
+    "Without them the object, or the whole line, reads as unknown.",
+    warning=ALL,
+)
+
+_TOO_LONG = declare(
+    "line-too-long",
+    "",
+    "A line has at most 16 MB",
+    "Of a longer one, the first 16 MB are read and searched. All of its bytes are kept.",
+    warning=ALL,
+)
+
+LINE_RULES = (
+    _MALFORMED,
+    _GLUED,
+    _BAD_TEXT,
+    _TORN,
+    _MISSING_TYPE,
+    _UNKNOWN_TYPE,
+    _UNKNOWN_FIELD,
+    _UNKNOWN_VALUE,
+    _WRONG_TYPE,
+    _MISSING_FIELD,
+    _TOO_LONG,
+)
+
+_BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
+    {
+        ProblemKind.MALFORMED: _MALFORMED,
+        ProblemKind.GLUED: _GLUED,
+        ProblemKind.BAD_TEXT: _BAD_TEXT,
+        ProblemKind.UNKNOWN_TYPE: _UNKNOWN_TYPE,
+        ProblemKind.UNKNOWN_FIELD: _UNKNOWN_FIELD,
+        ProblemKind.UNKNOWN_VALUE: _UNKNOWN_VALUE,
+        ProblemKind.WRONG_TYPE: _WRONG_TYPE,
+        ProblemKind.MISSING_FIELD: _MISSING_FIELD,
+        ProblemKind.TOO_LONG: _TOO_LONG,
+    }
+)
+
+Claim = Callable[[Line, Problem], Rule | None]
+"""Returns the rule of a spec that a problem of a line breaks, or None if the spec has none for it."""
+
+
+def report_problems(line: Line, spot: Spot, report: Report, claims: Mapping[Dialect, Claim]) -> None:
+    """Report what decoding found wrong or unknown."""
+    claim = claims.get(line.dialect)
+    for problem in line.problems:
+        rule = None if claim is None else claim(line, problem)
+        if rule is None and isinstance(line.entry, UnknownEntry) and line.entry.type is None:
+            rule = _MISSING_TYPE if problem.kind is ProblemKind.UNKNOWN_TYPE else None
+        message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
+        # Where it is not known, finding the offset would take a scan of the line for each problem.
+        if problem.known_offset is not None:
+            message = f"{message} (byte {problem.known_offset})"
+        report.add(rule or _BY_KIND[problem.kind], spot, message, problem.steps)
+
+
+def report_tail(tail: Tail, spot: Spot, report: Report) -> None:
+    """Report what stands at the end of a file and is no line."""
+    report.add(_TORN, spot, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
 
 
 def _position(rule: Rule) -> tuple[int, ...]:

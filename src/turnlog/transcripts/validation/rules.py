@@ -1,0 +1,660 @@
+"""The rules of the specs, what breaks them and where, in words that are safe to print.
+
+A transcript is untrusted: what a message quotes of it is cut short, and what is no printable character in it
+is escaped. Line numbers in messages count the lines that were given, from 1.
+
+A rule says which spec asks for it, and how serious it is to break it, dialect by dialect. In the dialects of
+specs 000, 003 and 004 a broken "must" is an error. Claude Code's own files break many of those rules every
+day, and readers cope: there the same thing is a note, or nothing at all. So a rule has no severity of its own,
+but one for each dialect it applies to.
+
+Spec 000 has six rules of integrity, and a table of required and conditional fields. Spec 003 says nothing of
+its own about uuids and the form of times, so its documents are held to these, too.
+
+Spec 001 is a set of type declarations: a field that they do not call optional has to be there. The stream is
+also what today's versions write, and where these are known to differ from the spec the rule is milder: what
+some versions leave out is a warning, what newer versions add or do otherwise is a note.
+
+Spec 003 has five rules for messages and four checks of consistency. They speak of messages as a database keeps
+them, with calls and results taken out of their messages; `threads` finds what breaks them. A tool message
+whose parent is not there is an orphan, and is reported as that alone. Calls without a result and times that
+run backwards occur wherever the documents were made from real sessions, and only "should" and "checks" forbid
+them: they are warnings.
+
+Spec 004 has seven rules, and a table of fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
+
+from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind, Raw, UnsetType
+from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
+from turnlog.messages.compaction import CompactionPhase
+from turnlog.messages.legacy import (
+    Assistant000,
+    Assistant004,
+    AssistantAction,
+    CompactSystem000,
+    Human004,
+    LegacyLine,
+    Line004,
+    StoredType,
+    System000,
+    SystemNote,
+    ToolResult004,
+    User000,
+    User004,
+)
+from turnlog.messages.salvage import describe
+from turnlog.messages.spans import Path, render_path
+from turnlog.transcripts.lines.blocks import find_stored_type
+
+
+class Severity(StrEnum):
+    """How serious a finding is, the gravest first."""
+
+    ERROR = "error"
+    """The data is broken, or breaks what its own spec demands."""
+    WARNING = "warning"
+    """Something is probably wrong, or missing."""
+    NOTE = "note"
+    """Worth knowing, and normal in real data."""
+
+
+CODE = (Dialect.CLAUDE_CODE,)
+STORED = (Dialect.SPEC_003_EXTRACTED, Dialect.SPEC_003_DOCUMENT, Dialect.SPEC_003_API)
+FILES = (*CODE, Dialect.SPEC_000, *STORED, Dialect.SPEC_004)
+"""The dialects in which lines have a uuid and a parent."""
+ALL = tuple(Dialect)
+
+
+class Rule(Struct, frozen=True, gc=False, kw_only=True):
+    """Something that lines are held to."""
+
+    id: str
+    spec: str
+    """The spec that asks for it; empty where it is about any line."""
+    section: str
+    title: str
+    """The requirement."""
+    why: str
+    severities: tuple[tuple[Dialect, Severity], ...]
+    """The dialects it applies to, and how serious it is to break it there."""
+
+    @property
+    def dialects(self) -> frozenset[Dialect]:
+        """The dialects it applies to."""
+        return frozenset(dialect for dialect, _ in self.severities)
+
+    @property
+    def severity(self) -> Severity:
+        """The gravest of its severities."""
+        graded = {severity for _, severity in self.severities}
+        return next(severity for severity in Severity if severity in graded)
+
+    def find_severity(self, dialect: Dialect) -> Severity | None:
+        """Return how serious it is to break the rule in a dialect; None where it does not apply."""
+        for each, severity in self.severities:
+            if each is dialect:
+                return severity
+        return None
+
+
+def declare(
+    id: str,
+    section: str,
+    title: str,
+    why: str,
+    *,
+    error: Iterable[Dialect] = (),
+    warning: Iterable[Dialect] = (),
+    note: Iterable[Dialect] = (),
+) -> Rule:
+    """Return a rule; its spec is told by its id."""
+    graded = {
+        **dict.fromkeys(note, Severity.NOTE),
+        **dict.fromkeys(warning, Severity.WARNING),
+        **dict.fromkeys(error, Severity.ERROR),
+    }
+    severities = tuple((dialect, graded[dialect]) for dialect in Dialect if dialect in graded)
+    spec = id[:3] if id[:3].isdigit() else ""
+    return Rule(id=id, spec=spec, section=section, title=title, why=why, severities=severities)
+
+
+_LONGEST_VALUE = 60
+_LONGEST_TEXT = 200
+
+
+class Finding(Struct, frozen=True, gc=False, kw_only=True):
+    """One thing that breaks a rule."""
+
+    rule: Rule
+    severity: Severity
+    """How serious it is in the line's dialect."""
+    message: str
+    """What is wrong and where: what was expected, and what was found."""
+    index: int
+    """Which of the lines, from 0."""
+    at: Position | None
+    """Where that line stands, as far as it says so."""
+    path: str
+    """Where in the line: a JSON path."""
+    dialect: Dialect
+
+    @property
+    def number(self) -> int:
+        """Which of the lines, from 1, as messages count them."""
+        return self.index + 1
+
+
+class Spot(Struct, frozen=True, gc=False):
+    """A line, without its body: all that a finding needs of it."""
+
+    index: int
+    at: Position | None
+    dialect: Dialect
+
+    @property
+    def number(self) -> int:
+        """Which of the lines, from 1."""
+        return self.index + 1
+
+
+class Report:
+    """Collects findings."""
+
+    def __init__(self) -> None:
+        self._findings: list[Finding] = []
+
+    def add(self, rule: Rule, spot: Spot, message: str, steps: Path = ()) -> None:
+        """Note that a line breaks a rule, if the rule applies to the line's dialect."""
+        severity = rule.find_severity(spot.dialect)
+        if severity is None:
+            return
+        path = clean(render_path(steps), _LONGEST_TEXT)
+        if steps:
+            message = f"{message} - at {path}"
+        self._findings.append(
+            Finding(
+                rule=rule,
+                severity=severity,
+                message=message,
+                index=spot.index,
+                at=spot.at,
+                path=path,
+                dialect=spot.dialect,
+            )
+        )
+
+    def take(self) -> list[Finding]:
+        """Return what was found since the last time."""
+        found, self._findings = self._findings, []
+        return found
+
+
+def clean(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """Return a text that is safe to print, and not too long."""
+    cut = text[:longest]
+    if not cut.isprintable():
+        cut = "".join(sign if sign.isprintable() else _escape(sign) for sign in cut)
+    return cut if len(text) <= longest else cut + "…"
+
+
+def quote(value: object) -> str:
+    """Return a value of the data as a message shows it."""
+    return f"`{clean(str(value), _LONGEST_VALUE)}`"
+
+
+def show_flag(value: bool | None | UnsetType) -> str:
+    """Return a flag as a message shows it: `nothing` if it is not there."""
+    return "nothing" if value is UNSET else "null" if value is None else "`true`" if value else "`false`"
+
+
+def join(names: Sequence[str], word: str = "and") -> str:
+    """Return names, of which there is at least one, as a list in words."""
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"
+
+
+def _escape(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
+
+
+_OWN_000 = (Dialect.SPEC_000,)
+
+UNIQUE_UUID = declare(
+    "000-1-unique-uuid",
+    "Integrity Rules, 1",
+    "A uuid identifies one message of its session",
+    "Parents are identified by uuid. Claude Code repeats lines when it resumes; the first one counts.",
+    error=_OWN_000,
+    warning=STORED,
+    note=CODE,
+)
+ISO_TIME = declare(
+    "000-2-iso-timestamp",
+    "Integrity Rules, 2",
+    "Timestamps are in ISO 8601",
+    "Anything else could be a number of seconds or milliseconds, and is shown as no time at all.",
+    error=_OWN_000,
+    warning=(*STORED, *CODE),
+)
+PARENT_EXISTS = declare(
+    "000-3-parent-exists",
+    "Integrity Rules, 3",
+    "A parent is a message in the file, or null",
+    "Without its parent a message starts a new thread. In real files the parent can be in another file.",
+    error=_OWN_000,
+    note=CODE,
+)
+STRUCTURE = declare(
+    "000-4-structure",
+    "Integrity Rules, 4",
+    "A message has the structure of its type",
+    "A field that belongs to another type, or has another form, is ignored.",
+    error=(*_OWN_000, *STORED, *CODE),
+)
+TOOL_FIELDS = declare(
+    "000-5-tool-fields",
+    "Integrity Rules, 5; Field Requirements, assistant",
+    "A tool invocation has a name and arguments",
+    "Without them nobody knows what was done.",
+    error=_OWN_000,
+    warning=(*STORED, *CODE),
+)
+SIDECHAIN = declare(
+    "000-6-sidechain",
+    "Integrity Rules, 6",
+    "Messages that follow a sidechain message are in the sidechain",
+    "A sidechain's user is Claude; without the flag it is mistaken for the human. Only its answer leads back.",
+    error=_OWN_000,
+    note=CODE,
+)
+REQUIRED_FIELDS = declare(
+    "000-F1-required-fields",
+    "Field Requirements",
+    "A message has a type, a uuid, a timestamp and a session; a compaction a message, too",
+    "They identify the message, and say when it was sent and where it belongs.",
+    error=_OWN_000,
+    note=CODE,
+)
+_USER_MESSAGE = declare(
+    "000-F2-user-message",
+    "Field Requirements, user",
+    "A user message has text, unless it is a command",
+    "The spec does not mark commands, so a message without text may be one.",
+    warning=_OWN_000,
+)
+_SYSTEM_MESSAGE = declare(
+    "000-F3-system-message",
+    "Field Requirements, system",
+    "A system message has text",
+    "The text is its only content.",
+    error=_OWN_000,
+)
+_METADATA = declare(
+    "000-F4-compacted-metadata",
+    "Field Requirements, compact_system",
+    "A finished compaction has its statistics",
+    "They say how much of the conversation was kept.",
+    error=_OWN_000,
+)
+_CONTENTS = declare(
+    "000-S1-subtype-contents",
+    "Assistant Messages, System Messages: Subtypes",
+    "A message has the fields that the table lists for its subtype",
+    "Otherwise readers that go by the flag and readers that go by the subtype show it differently.",
+    warning=_OWN_000,
+)
+
+RULES_000 = (
+    UNIQUE_UUID,
+    ISO_TIME,
+    PARENT_EXISTS,
+    STRUCTURE,
+    TOOL_FIELDS,
+    SIDECHAIN,
+    REQUIRED_FIELDS,
+    _USER_MESSAGE,
+    _SYSTEM_MESSAGE,
+    _METADATA,
+    _CONTENTS,
+)
+
+_VOCABULARY = frozenset(
+    name
+    for cls in (User000, Assistant000, System000, CompactSystem000)
+    for name in cls.__struct_encode_fields__
+)
+_FLAGS: Mapping[SystemNote, tuple[str, str]] = MappingProxyType(
+    {SystemNote.ERROR: ("is_error", "isError"), SystemNote.META: ("is_meta", "isMeta")}
+)
+
+
+def claim_000(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem breaks, or None."""
+    match problem.kind:
+        case ProblemKind.MISSING_FIELD if not problem.steps:
+            return REQUIRED_FIELDS
+        case ProblemKind.UNKNOWN_TYPE if line.wire is None:  # it says no type at all
+            return REQUIRED_FIELDS
+        case ProblemKind.MISSING_FIELD | ProblemKind.WRONG_TYPE | ProblemKind.UNKNOWN_TYPE:
+            return STRUCTURE
+        case ProblemKind.UNKNOWN_FIELD if problem.steps[0] in _VOCABULARY:
+            return STRUCTURE
+    return None
+
+
+def claim_today(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem of one of today's lines breaks: a call without a name, no real message."""
+    if problem.kind is ProblemKind.WRONG_TYPE and problem.steps == ("message",):
+        return STRUCTURE
+    nameless = problem.kind is ProblemKind.MISSING_FIELD and problem.expected == "field `name`"
+    return TOOL_FIELDS if nameless else None
+
+
+def check_fields(line: Line, faults: Collection[Path], spot: Spot, report: Report) -> None:
+    """Check what a message of each type has to have, besides the envelope."""
+    match line.wire:
+        case User000(message=text) if text is UNSET and ("message",) not in faults:
+            report.add(_USER_MESSAGE, spot, "Expected `message`, found nothing; it may be a command")
+        case Assistant000() as answer:
+            _check_answer(answer, faults, spot, report)
+        case System000() as note:
+            _check_note(note, faults, spot, report)
+        case CompactSystem000(message=CompactionPhase.COMPACTED, metadata=numbers):
+            if numbers in (UNSET, None) and ("metadata",) not in faults:
+                report.add(_METADATA, spot, "Expected `metadata` in a finished compaction, found none")
+
+
+def _check_answer(answer: Assistant000, faults: Collection[Path], spot: Spot, report: Report) -> None:
+    fields = {"toolName": answer.tool_name, "toolArguments": answer.tool_arguments}
+    if answer.subtype is AssistantAction.TOOL_USE or any(value is not UNSET for value in fields.values()):
+        missing = [key for key, value in fields.items() if value is UNSET and (key,) not in faults]
+        if missing:
+            report.add(TOOL_FIELDS, spot, f"Expected {join(missing)} in a tool invocation, found nothing")
+        elif isinstance(answer.tool_arguments, Raw) and not _is_object(answer.tool_arguments):
+            found = describe(bytes(answer.tool_arguments))
+            report.add(TOOL_FIELDS, spot, f"Expected an object, found {found}", ("toolArguments",))
+    elif answer.subtype is not UNSET and answer.message is UNSET and ("message",) not in faults:
+        report.add(_CONTENTS, spot, f"Expected `message` for subtype {quote(answer.subtype)}, found nothing")
+
+
+def _check_note(note: System000, faults: Collection[Path], spot: Spot, report: Report) -> None:
+    if note.message is UNSET and ("message",) not in faults:
+        report.add(_SYSTEM_MESSAGE, spot, "Expected `message`, found nothing")
+    if isinstance(note.subtype, SystemNote) and note.subtype in _FLAGS:
+        name, key = _FLAGS[note.subtype]
+        flag = getattr(note, name)
+        if flag is not True and (key,) not in faults:
+            expected = f"Expected `{key}: true` for subtype {quote(note.subtype)}"
+            report.add(_CONTENTS, spot, f"{expected}, found {show_flag(flag)}")
+
+
+def _is_object(raw: Raw) -> bool:
+    return bytes(raw).lstrip(b" \t\n\r").startswith(b"{")
+
+
+Check = Callable[[Any, Collection[Path], Spot, Report], None]
+"""Checks one message: the message, the places of its problems, where it stands, and where to report."""
+
+
+class Demand(Struct, frozen=True):
+    """The fields that an object has to have."""
+
+    rule: Rule
+    what: str
+    """What to call the object."""
+    fields: tuple[str, ...]
+
+
+def declare_stream(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:
+    """Return a rule for the messages of the stream."""
+    graded = {severity.value: (Dialect.STREAM,)}
+    return declare(f"001-{id}", section, title, why, **graded)
+
+
+def check_given(
+    demand: Demand, value: Struct, steps: Path, faults: Collection[Path], spot: Spot, report: Report
+) -> None:
+    """Report the fields that are not there; one that holds a wrong value is reported as that."""
+    keys = _keys(type(value))
+    missing = [
+        keys[name]
+        for name in demand.fields
+        if getattr(value, name) is UNSET and (*steps, keys[name]) not in faults
+    ]
+    if missing:
+        report.add(demand.rule, spot, f"Expected {join(missing)} in {demand.what}, found nothing", steps)
+
+
+@cache
+def _keys(cls: type[Struct]) -> Mapping[str, str]:
+    return dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
+
+
+_OLD = (Dialect.SPEC_000, Dialect.SPEC_004)
+
+PARENT_GIVEN = declare(
+    "003-1-parent-given",
+    "Message Validation, 1",
+    "A message has a parent, unless it starts a conversation",
+    "The first message of a session starts one, and so does a user; any other message has to follow something.",
+    error=STORED,
+)
+PARENT_IN_SESSION = declare(
+    "003-2-parent-in-session",
+    "Message Validation, 2",
+    "A parent is a message in the same session",
+    "A thread belongs to one session. Real sessions that continue another one refer to its messages.",
+    error=STORED,
+    note=CODE,
+)
+TOOL_SIDECHAIN = declare(
+    "003-3-tool-sidechain",
+    "Message Validation, 3",
+    "Tool messages are marked as sidechain messages",
+    "Without the mark they appear in the main conversation.",
+    error=STORED,
+)
+RESULT_PARENT = declare(
+    "003-4-result-parent",
+    "Message Validation, 4",
+    "The parent of a tool result is a tool use",
+    "This is how a result is found under its call. In spec 000's dialect, the order is used as a guess.",
+    error=STORED,
+    note=(Dialect.SPEC_000,),
+)
+TOOL_CHILDREN = declare(
+    "003-5-tool-children",
+    "Message Validation, 5",
+    "An answer that calls tools has tool messages as children, in files that have any",
+    "Calls that were not extracted from their message are missing from the sidechain panel.",
+    warning=(*STORED, *CODE),
+)
+NO_CYCLES = declare(
+    "003-C1-no-cycles",
+    "Consistency Checks, 1",
+    "Parents do not form a cycle",
+    "Following them never reaches the start.",
+    error=STORED,
+    warning=(*CODE, Dialect.SPEC_000),
+)
+ORPHANED_TOOL = declare(
+    "003-C2-orphaned-tool",
+    "Consistency Checks, 2",
+    "Tool messages are in their place: a tool use under its answer, a result under its call",
+    "An orphan is shown by itself, or not at all. `turnlog migrate` corrects parents in the older structure.",
+    error=STORED,
+    warning=(Dialect.SPEC_000,),
+)
+PAIRED = declare(
+    "003-C3-paired",
+    "Consistency Checks, 3",
+    "Every tool use has one result, and every result in a message a tool use",
+    "A call without one was interrupted, or is still running.",
+    warning=STORED,
+    note=(*CODE, *_OLD),
+)
+CHRONOLOGY = declare(
+    "003-C4-chronology",
+    "Consistency Checks, 4",
+    "A message is not older than its parent",
+    "Times that run backwards are shown as they are; the order of the file counts.",
+    warning=STORED,
+    note=CODE,
+)
+
+RULES_003 = (
+    PARENT_GIVEN,
+    PARENT_IN_SESSION,
+    TOOL_SIDECHAIN,
+    RESULT_PARENT,
+    TOOL_CHILDREN,
+    NO_CYCLES,
+    ORPHANED_TOOL,
+    PAIRED,
+    CHRONOLOGY,
+)
+
+
+def claim_003(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem breaks, or None."""
+    unread = problem.kind not in (ProblemKind.UNKNOWN_FIELD, ProblemKind.UNKNOWN_VALUE)
+    if unread and problem.steps[:1] == ("content",) and find_stored_type(line) is StoredType.TOOL_USE:
+        return TOOL_FIELDS
+    if problem.kind is ProblemKind.WRONG_TYPE and problem.steps == ("message",):
+        return STRUCTURE
+    return None
+
+
+_OWN_004 = (Dialect.SPEC_004,)
+
+REQUIRED_FIELDS_004 = declare(
+    "004-1-required-fields",
+    "Validation Rules, 1",
+    "A message has uuid, parentUuid (null for roots), sessionId, type, timestamp and message",
+    "They say which message it is, what it answers, where it belongs, when it was sent, and what it says.",
+    error=_OWN_004,
+)
+UNIQUE_UUID_004 = declare(
+    "004-2-unique-uuid",
+    "Validation Rules, 2",
+    "A uuid identifies one message of its session",
+    "Parents are identified by uuid.",
+    error=_OWN_004,
+)
+PARENTS = declare(
+    "004-3-parents",
+    "Validation Rules, 3",
+    "Parents are messages in the session, and do not form a cycle",
+    "Together they form the conversation, which is an acyclic graph.",
+    error=_OWN_004,
+)
+CORRELATION = declare(
+    "004-4-tool-correlation",
+    "Validation Rules, 4",
+    "A tool result refers to an earlier call",
+    "The id is the definitive way to match the two. In real files results can come first, or without a call.",
+    error=_OWN_004,
+    note=CODE,
+)
+SIDECHAIN_MARKER = declare(
+    "004-5-sidechain-marker",
+    "Validation Rules, 5",
+    "Messages of a sidechain have `isSidechain: true`",
+    "A sidechain's human is Claude; without the mark it is mistaken for the user. Only its answer leads back.",
+    error=_OWN_004,
+)
+CONTENT = declare(
+    "004-6-content",
+    "Validation Rules, 6; Message Content Structures",
+    "The content of a message is a string, or an array of content objects with all their fields",
+    "Nothing else can be shown.",
+    error=_OWN_004,
+)
+IMAGES = declare(
+    "004-7-image-encoding",
+    "Validation Rules, 7",
+    "Images are in base64, with the media type of an image",
+    "Otherwise they cannot be shown.",
+    error=_OWN_004,
+    warning=(*CODE, *STORED, Dialect.STREAM),
+)
+FIELD_TYPES = declare(
+    "004-F1-field-types",
+    "Field Definitions; Optional Fields",
+    "Fields have the type that the table gives; a timestamp is a number of Unix milliseconds",
+    "A field with any other value is ignored.",
+    error=_OWN_004,
+)
+_VERSION = declare(
+    "004-F2-version",
+    "Field Definitions, version",
+    "A message says which version wrote it, unless it is a special message",
+    "It helps to explain why a file looks the way it does.",
+    note=_OWN_004,
+)
+
+RULES_004 = (
+    REQUIRED_FIELDS_004,
+    UNIQUE_UUID_004,
+    PARENTS,
+    CORRELATION,
+    SIDECHAIN_MARKER,
+    CONTENT,
+    IMAGES,
+    FIELD_TYPES,
+    _VERSION,
+)
+
+_ORDINARY: tuple[type[LegacyLine], ...] = (Human004, User004, Assistant004, ToolResult004)
+
+
+def claim_004(line: Line, problem: Problem) -> Rule | None:
+    """Return the rule that a problem breaks, or None."""
+    inside = problem.steps[:1] == ("message",)
+    match problem.kind:
+        case ProblemKind.MISSING_FIELD if not problem.steps:
+            return REQUIRED_FIELDS_004
+        case ProblemKind.UNKNOWN_TYPE if line.wire is None and not inside:  # it says no type at all
+            return REQUIRED_FIELDS_004
+        case ProblemKind.MISSING_FIELD | ProblemKind.WRONG_TYPE:
+            return CONTENT if inside else FIELD_TYPES
+        case ProblemKind.UNKNOWN_TYPE if inside and problem.found == "nothing":
+            return CONTENT
+    return None
+
+
+def check_message(line: Line, faults: Collection[Path], spot: Spot, report: Report) -> None:
+    """Check what a message has to have, besides the envelope."""
+    wire = line.wire
+    if not isinstance(wire, Line004):
+        return
+    if wire.version is UNSET and isinstance(wire, _ORDINARY) and ("version",) not in faults:
+        report.add(_VERSION, spot, "Expected `version`, found nothing")
+    content = wire.message.content
+    if content in (UNSET, None) and ("message", "content") not in faults:
+        found = "null" if content is None else "nothing"
+        report.add(CONTENT, spot, f"Expected a string or an array, found {found}", ("message", "content"))
+    blocks = content if isinstance(content, tuple) else ()
+    if isinstance(wire, ToolResult004) and not any(isinstance(block, ToolResultBlock) for block in blocks):
+        report.add(CORRELATION, spot, "Expected a `tool_result` with a `tool_use_id`, found none", ("message",))
+    for index, block in enumerate(blocks):
+        if isinstance(block, ToolUseBlock):
+            _check_call(block, ("message", "content", index), faults, spot, report)
+
+
+def _check_call(block: ToolUseBlock, steps: Path, faults: Collection[Path], spot: Spot, report: Report) -> None:
+    missing = [
+        name for name in ("id", "input") if getattr(block, name) is UNSET and (*steps, name) not in faults
+    ]
+    if missing:
+        report.add(CONTENT, spot, f"Expected {join(missing)} in a `tool_use`, found nothing", steps)
