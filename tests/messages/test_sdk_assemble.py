@@ -15,8 +15,7 @@ import golden
 from turnlog.messages.base import UNSET
 from turnlog.messages.blocks import CompactionBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.message import StopReason, Usage
-from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import view
+from turnlog.messages.salvage import Problem, ProblemKind, view
 from turnlog.messages.sdk import (
     AssembledMessage,
     AssistantMessage,

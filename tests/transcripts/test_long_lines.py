@@ -12,8 +12,8 @@ import pytest
 import turnlog
 from turnlog.errors import ChangeError
 from turnlog.messages import Line, Position, ProblemKind, codec
+from turnlog.messages.codec import close_line
 from turnlog.messages.entries import AssistantEntry, UserEntry
-from turnlog.messages.recovery import close_line
 from turnlog.transcripts import validate
 from turnlog.transcripts.line_reader import LineSplitter, Tail
 from turnlog.transcripts.lines.blocks import list_texts

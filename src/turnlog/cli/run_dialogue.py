@@ -36,7 +36,7 @@ from turnlog.messages.control import (
     SetModelRequest,
     SetPermissionModeRequest,
 )
-from turnlog.messages.control.peer import Cancelled, Event, Fault, Lost, Replied, Requested, TimedOut
+from turnlog.messages.control.frames import Cancelled, Event, Fault, Lost, Replied, Requested, TimedOut
 from turnlog.messages.control.requests import RequestBody
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.permissions import (

@@ -27,13 +27,14 @@ from msgspec import UNSET, Struct
 from turnlog.export.conversation import EVERYTHING, Selection, select
 from turnlog.export.redaction import Redactor, redact_json
 from turnlog.messages import Line, Raw
+from turnlog.messages.base import encode_value
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.envelope import instant
 from turnlog.messages.legacy import Api003, Document003, StoredNumber, StoredType, StoredUsage, plain
 from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.message import Usage
-from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.salvage import REFUSALS
+from turnlog.messages.spans import members_of
 from turnlog.transcripts.call_builder import find_parent
 from turnlog.transcripts.calls import Call, Place, Result, name_result, read_result
 from turnlog.transcripts.conversation.lineage import cut_circles, is_forward

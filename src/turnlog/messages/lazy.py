@@ -19,7 +19,14 @@ from turnlog.messages.control import (
     view_hook_input,
 )
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
+from turnlog.messages.entries import (
+    AgentProgress,
+    AssistantEntry,
+    AttachmentEntry,
+    NestedMessage,
+    ProgressEntry,
+    UserEntry,
+)
 from turnlog.messages.hook_events import (
     PostToolBatchHookInput,
     PostToolBatchToolCall,
@@ -29,7 +36,6 @@ from turnlog.messages.hook_events import (
     view_tool_response,
 )
 from turnlog.messages.message import Message
-from turnlog.messages.progress import AgentProgress, NestedMessage
 from turnlog.messages.salvage import View
 from turnlog.messages.sdk import AssistantMessage, DeferredToolUse, ResultMessage, UserFields
 from turnlog.messages.tool_io import view_input, view_result

@@ -29,7 +29,20 @@ from turnlog.messages.attachments import AgentMention, GoalStatus, MaxTurnsReach
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
+from turnlog.messages.entries import (
+    AgentProgress,
+    AssistantEntry,
+    AttachmentEntry,
+    BashProgress,
+    HookProgress,
+    McpProgress,
+    ProgressEntry,
+    QueryUpdate,
+    SearchResultsReceived,
+    UnknownEntry,
+    UserEntry,
+    WaitingForTask,
+)
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import (
     FileHistoryDelta,
@@ -38,15 +51,6 @@ from turnlog.messages.metadata import (
     QueueAction,
     QueueOperation,
     SavedHookContext,
-)
-from turnlog.messages.progress import (
-    AgentProgress,
-    BashProgress,
-    HookProgress,
-    McpProgress,
-    QueryUpdate,
-    SearchResultsReceived,
-    WaitingForTask,
 )
 from turnlog.messages.sdk import (
     ApiRetryMessage,

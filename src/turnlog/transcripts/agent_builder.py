@@ -33,9 +33,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.messages import Line
-from turnlog.messages.entries import ProgressEntry, UserEntry
+from turnlog.messages.entries import AgentProgress, ProgressEntry, UserEntry
 from turnlog.messages.envelope import instant
-from turnlog.messages.progress import AgentProgress
 from turnlog.messages.sidecars import AgentTaskKind, RequestShape
 from turnlog.messages.tool_io import AgentInput, SendMessageResult
 from turnlog.transcripts.agents import (

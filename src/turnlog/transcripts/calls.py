@@ -32,6 +32,7 @@ from msgspec.structs import replace
 
 from turnlog.messages import UNSET, Line, Raw, UnsetType, View
 from turnlog.messages.attachments import QueuedCommand
+from turnlog.messages.base import encode_value
 from turnlog.messages.blocks import (
     ContentBlock,
     ImageBlock,
@@ -46,7 +47,6 @@ from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import Document003, StoredType
 from turnlog.messages.metadata import QueueAction, QueueOperation
-from turnlog.messages.patch import encode_value
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
 from turnlog.messages.sdk import TaskNotificationMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.messages.system import SystemNotice

@@ -35,7 +35,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from turnlog.messages import Dialect, Line, Position, Problem, ProblemKind, Unknown, View, codec, decode
-from turnlog.messages.recovery import recover
+from turnlog.messages.codec import recover
 from turnlog.messages.salvage import view
 from turnlog.messages.sidecars import AgentMeta, WorkflowRecord
 from turnlog.transcripts.session_files import Change, Checkpoint, compare, read_windows

@@ -48,9 +48,15 @@ from turnlog.instants import find_moment
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import TextBlock
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    CompactionPhase,
+    UnknownEntry,
+    UserEntry,
+)
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
 from turnlog.messages.metadata import (
     AgentColor,

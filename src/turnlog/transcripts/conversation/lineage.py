@@ -30,7 +30,7 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.messages import UNSET, Line
-from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.entries import CompactionEntry
 from turnlog.messages.legacy import StoredType
 from turnlog.messages.metadata import Summary
 from turnlog.messages.system import CompactBoundary, CompactMetadata, PreservedMessages, PreservedSegment

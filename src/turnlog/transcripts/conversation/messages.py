@@ -27,8 +27,8 @@ from msgspec.structs import replace
 from turnlog.messages import Line, UnsetType, attachments, entries, metadata, sdk, system
 from turnlog.messages.attachments import UnknownAttachment
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.control import CONTROL_TYPES
+from turnlog.messages.entries import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.envelope import instant
 from turnlog.messages.metadata import QueueOperation, Summary
 from turnlog.messages.sdk import CompactBoundaryMessage, CompactDetails

@@ -32,9 +32,15 @@ from turnlog.messages.blocks import (
     WebFetchToolResultBlock,
     WebSearchToolResultBlock,
 )
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    CompactionPhase,
+    UnknownEntry,
+    UserEntry,
+)
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.sdk import AssistantMessage, UserFields, UserMessage, UserMessageReplay

@@ -19,9 +19,17 @@ from types import MappingProxyType
 from turnlog.messages import Dialect, Line, UnsetType
 from turnlog.messages.attachments import HOOK_ATTACHMENTS, QueuedCommand
 from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, PromptSource, UserEntry
+from turnlog.messages.entries import (
+    AgentProgress,
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    HookProgress,
+    ProgressEntry,
+    PromptSource,
+    UserEntry,
+)
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookInput, StopFailureHookInput
 from turnlog.messages.legacy import AssistantAction, StoredType
@@ -33,7 +41,6 @@ from turnlog.messages.metadata import (
     SavedHookContext,
     Summary,
 )
-from turnlog.messages.progress import AgentProgress, HookProgress
 from turnlog.messages.sdk import (
     ApiRetryMessage,
     AssistantMessage,

@@ -31,7 +31,7 @@ from turnlog.messages.attachments import (
     TaskStatus,
     UnknownAttachment,
 )
-from turnlog.messages.base import Unknown
+from turnlog.messages.base import Unknown, encode_value
 from turnlog.messages.blocks import (
     CompactionBlock,
     DocumentBlock,
@@ -42,9 +42,15 @@ from turnlog.messages.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.control import CONTROL_TYPES
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, MetadataEntry, UnknownEntry, UserEntry
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    MetadataEntry,
+    UnknownEntry,
+    UserEntry,
+)
 from turnlog.messages.hook_events import BaseHookInput
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import (
@@ -57,7 +63,6 @@ from turnlog.messages.metadata import (
     SavedHookContext,
     Summary,
 )
-from turnlog.messages.patch import encode_value
 from turnlog.messages.sdk import (
     AssistantMessage,
     HookResponseMessage,

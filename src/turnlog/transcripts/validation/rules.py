@@ -36,7 +36,7 @@ from msgspec import Struct
 
 from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind, Raw, UnsetType
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
-from turnlog.messages.compaction import CompactionPhase
+from turnlog.messages.entries import CompactionPhase
 from turnlog.messages.legacy import (
     Assistant000,
     Assistant004,
