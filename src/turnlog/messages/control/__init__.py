@@ -9,4 +9,6 @@ from turnlog.messages.control import frames, requests
 from turnlog.messages.control.frames import *
 from turnlog.messages.control.requests import *
 
-__all__ = [*frames.__all__, *requests.__all__]
+__all__: list[str] = []
+__all__ += frames.__all__
+__all__ += requests.__all__

@@ -6,4 +6,8 @@ from turnlog.messages.sdk.messages import *
 from turnlog.messages.sdk.stream import *
 from turnlog.messages.sdk.system_messages import *
 
-__all__ = [*assembly.__all__, *messages.__all__, *stream.__all__, *system_messages.__all__]
+__all__: list[str] = []
+__all__ += assembly.__all__
+__all__ += messages.__all__
+__all__ += stream.__all__
+__all__ += system_messages.__all__

@@ -14,11 +14,10 @@ from turnlog.messages.tool_io.registry import *
 from turnlog.messages.tool_io.services import *
 from turnlog.messages.tool_io.shell import *
 
-__all__ = [
-    *agents.__all__,
-    *files.__all__,
-    *planning.__all__,
-    *registry.__all__,
-    *services.__all__,
-    *shell.__all__,
-]
+__all__: list[str] = []
+__all__ += agents.__all__
+__all__ += files.__all__
+__all__ += planning.__all__
+__all__ += registry.__all__
+__all__ += services.__all__
+__all__ += shell.__all__

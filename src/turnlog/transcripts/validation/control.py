@@ -143,22 +143,6 @@ HOOK_EVENT = declare(
     note=(Dialect.HOOK,),
 )
 
-CONTROL_RULES = (
-    REQUEST_FORM,
-    KNOWN_REQUEST,
-    REQUEST_FIELDS,
-    UNIQUE_REQUEST,
-    RESPONSE_FORM,
-    CORRELATED,
-    ANSWERED,
-    REPLY,
-    CANCEL,
-    PERMISSION_RESULT,
-    PERMISSION_UPDATE,
-    HOOK_EVENT,
-)
-
-
 _BROKEN = (ProblemKind.MISSING_FIELD, ProblemKind.WRONG_TYPE, ProblemKind.UNKNOWN_TYPE)
 _REQUESTS: Mapping[type[Struct], Demand] = MappingProxyType(
     {

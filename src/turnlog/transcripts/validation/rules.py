@@ -314,20 +314,6 @@ _CONTENTS = declare(
     warning=_OWN_000,
 )
 
-RULES_000 = (
-    UNIQUE_UUID,
-    ISO_TIME,
-    PARENT_EXISTS,
-    STRUCTURE,
-    TOOL_FIELDS,
-    SIDECHAIN,
-    REQUIRED_FIELDS,
-    _USER_MESSAGE,
-    _SYSTEM_MESSAGE,
-    _METADATA,
-    _CONTENTS,
-)
-
 _VOCABULARY = frozenset(
     name
     for cls in (User000, Assistant000, System000, CompactSystem000)
@@ -512,18 +498,6 @@ CHRONOLOGY = declare(
     note=CODE,
 )
 
-RULES_003 = (
-    PARENT_GIVEN,
-    PARENT_IN_SESSION,
-    TOOL_SIDECHAIN,
-    RESULT_PARENT,
-    TOOL_CHILDREN,
-    NO_CYCLES,
-    ORPHANED_TOOL,
-    PAIRED,
-    CHRONOLOGY,
-)
-
 
 def claim_003(line: Line, problem: Problem) -> Rule | None:
     """Return the rule that a problem breaks, or None."""
@@ -601,18 +575,6 @@ _VERSION = declare(
     "A message says which version wrote it, unless it is a special message",
     "It helps to explain why a file looks the way it does.",
     note=_OWN_004,
-)
-
-RULES_004 = (
-    REQUIRED_FIELDS_004,
-    UNIQUE_UUID_004,
-    PARENTS,
-    CORRELATION,
-    SIDECHAIN_MARKER,
-    CONTENT,
-    IMAGES,
-    FIELD_TYPES,
-    _VERSION,
 )
 
 _ORDINARY: tuple[type[LegacyLine], ...] = (Human004, User004, Assistant004, ToolResult004)

@@ -115,37 +115,9 @@ _SUMMARY = declare_stream(
     "It is shown in their place.",
 )
 
-NOTICE_RULES = (
-    _STATUS,
-    _COMPACTION,
-    _HOOK_FIELDS,
-    HOOK_LIFECYCLE,
-    _TOOL_PROGRESS,
-    _AUTH_STATUS,
-    _TASK,
-    _FILES,
-    _SUMMARY,
-)
-
 _HOOK = ("hook_id", "hook_name", "hook_event")
 _OUTPUT = ("stdout", "stderr", "output")
 _PROGRESS = ("tool_use_id", "tool_name", "parent_tool_use_id", "elapsed_time_seconds")
-NOTICE_DEMANDS: Mapping[type[Struct], Demand] = MappingProxyType(
-    {
-        StatusMessage: Demand(_STATUS, "a status message", ("status",)),
-        CompactBoundaryMessage: Demand(_COMPACTION, "a compact_boundary", ("compact_metadata",)),
-        HookStartedMessage: Demand(_HOOK_FIELDS, "a hook_started", _HOOK),
-        HookProgressMessage: Demand(_HOOK_FIELDS, "a hook_progress", (*_HOOK, *_OUTPUT)),
-        HookResponseMessage: Demand(_HOOK_FIELDS, "a hook_response", (*_HOOK, *_OUTPUT, "outcome")),
-        ToolProgressMessage: Demand(_TOOL_PROGRESS, "a tool_progress", _PROGRESS),
-        AuthStatusMessage: Demand(_AUTH_STATUS, "an auth_status", ("is_authenticating", "output")),
-        TaskNotificationMessage: Demand(
-            _TASK, "a task_notification", ("task_id", "status", "output_file", "summary")
-        ),
-        FilesPersistedEvent: Demand(_FILES, "a files_persisted", ("files", "failed", "processed_at")),
-        ToolUseSummaryMessage: Demand(_SUMMARY, "a tool_use_summary", ("summary", "preceding_tool_use_ids")),
-    }
-)
 _DETAILS = Demand(_COMPACTION, "a compaction", ("trigger", "pre_tokens"))
 _FILE = Demand(_FILES, "a file", ("filename", "file_id"))
 _FAILURE = Demand(_FILES, "a failed file", ("filename", "error"))
@@ -165,11 +137,6 @@ def _check_files(message: FilesPersistedEvent, faults: Collection[Path], spot: S
     time = message.processed_at
     if time is not UNSET and instant(time) is None:
         report.add(_FILES, spot, f"Expected a time in ISO 8601, found {quote(time)}", ("processed_at",))
-
-
-NOTICE_CHECKS: Mapping[type[Struct], Check] = MappingProxyType(
-    {CompactBoundaryMessage: _check_boundary, FilesPersistedEvent: _check_files}
-)
 
 
 RESULT_SUBTYPE = declare_stream(
@@ -250,20 +217,6 @@ _PLUGINS = declare_stream(
     "Otherwise nobody knows which plugins are loaded.",
 )
 
-SESSION_RULES = (
-    RESULT_SUBTYPE,
-    _RESULT_FIELDS,
-    _SUCCESS,
-    _ERROR,
-    _IS_ERROR,
-    _MODEL_USAGE,
-    _DENIALS,
-    _INIT_FIELDS,
-    INIT_FIRST,
-    _SERVERS,
-    _PLUGINS,
-)
-
 _RESULT = Demand(
     _RESULT_FIELDS,
     "a result",
@@ -295,9 +248,6 @@ _INIT = Demand(
         "skills",
         "plugins",
     ),
-)
-SESSION_DEMANDS: Mapping[type[Struct], Demand] = MappingProxyType(
-    {ResultMessage: _RESULT, SystemInitMessage: _INIT}
 )
 _MODEL = Demand(
     _MODEL_USAGE,
@@ -357,11 +307,6 @@ def _check_init(message: SystemInitMessage, faults: Collection[Path], spot: Spot
             report.add(_SERVERS, spot, found, (*steps, "status"))
     for index, plugin in enumerate(message.plugins or ()):
         check_given(_PLUGIN, plugin, ("plugins", index), faults, spot, report)
-
-
-SESSION_CHECKS: Mapping[type[Struct], Check] = MappingProxyType(
-    {ResultMessage: _check_result, SystemInitMessage: _check_init}
-)
 
 
 _BASE_FIELDS = declare_stream(
@@ -435,28 +380,7 @@ BLOCK_SURPLUS = declare_stream(
     "The API refuses such a block when the conversation is sent again.",
 )
 
-CONVERSATION_RULES = (
-    _BASE_FIELDS,
-    _UUID_FORM,
-    _ASSISTANT,
-    MESSAGE_FIELDS,
-    _USAGE,
-    BLOCK_FIELDS,
-    _BLOCK_ORDER,
-    _STREAM_EVENT,
-    _USER,
-    BLOCK_SURPLUS,
-)
-
 _USER_DEMAND = Demand(_USER, "a user message", ("parent_tool_use_id",))
-CONVERSATION_DEMANDS: Mapping[type[Struct], Demand] = MappingProxyType(
-    {
-        AssistantMessage: Demand(_ASSISTANT, "an assistant message", ("parent_tool_use_id",)),
-        PartialAssistantMessage: Demand(_STREAM_EVENT, "a stream event", ("parent_tool_use_id",)),
-        UserMessage: _USER_DEMAND,
-        UserMessageReplay: _USER_DEMAND,
-    }
-)
 _ANSWER = Demand(
     MESSAGE_FIELDS,
     "an answer",
@@ -526,11 +450,6 @@ def _check_user(message: UserFields, faults: Collection[Path], spot: Spot, repor
         report.add(_USER, spot, "Expected a string or an array, found null", ("message", "content"))
 
 
-CONVERSATION_CHECKS: Mapping[type[Struct], Check] = MappingProxyType(
-    {AssistantMessage: _check_assistant, UserMessage: _check_user, UserMessageReplay: _check_user}
-)
-
-
 _KNOWN_TYPE = declare_stream(
     "3-known-type",
     "§3, §4.1, §5.1",
@@ -546,13 +465,38 @@ _SYSTEM_SUBTYPE = declare_stream(
     "Nothing else says what the message is.",
 )
 
-STREAM_RULES = (_KNOWN_TYPE, _SYSTEM_SUBTYPE, *CONVERSATION_RULES, *SESSION_RULES, *NOTICE_RULES)
-
 _DEMANDS: Mapping[type[Struct], Demand] = MappingProxyType(
-    {**CONVERSATION_DEMANDS, **SESSION_DEMANDS, **NOTICE_DEMANDS}
+    {
+        AssistantMessage: Demand(_ASSISTANT, "an assistant message", ("parent_tool_use_id",)),
+        PartialAssistantMessage: Demand(_STREAM_EVENT, "a stream event", ("parent_tool_use_id",)),
+        UserMessage: _USER_DEMAND,
+        UserMessageReplay: _USER_DEMAND,
+        ResultMessage: _RESULT,
+        SystemInitMessage: _INIT,
+        StatusMessage: Demand(_STATUS, "a status message", ("status",)),
+        CompactBoundaryMessage: Demand(_COMPACTION, "a compact_boundary", ("compact_metadata",)),
+        HookStartedMessage: Demand(_HOOK_FIELDS, "a hook_started", _HOOK),
+        HookProgressMessage: Demand(_HOOK_FIELDS, "a hook_progress", (*_HOOK, *_OUTPUT)),
+        HookResponseMessage: Demand(_HOOK_FIELDS, "a hook_response", (*_HOOK, *_OUTPUT, "outcome")),
+        ToolProgressMessage: Demand(_TOOL_PROGRESS, "a tool_progress", _PROGRESS),
+        AuthStatusMessage: Demand(_AUTH_STATUS, "an auth_status", ("is_authenticating", "output")),
+        TaskNotificationMessage: Demand(
+            _TASK, "a task_notification", ("task_id", "status", "output_file", "summary")
+        ),
+        FilesPersistedEvent: Demand(_FILES, "a files_persisted", ("files", "failed", "processed_at")),
+        ToolUseSummaryMessage: Demand(_SUMMARY, "a tool_use_summary", ("summary", "preceding_tool_use_ids")),
+    }
 )
 _CHECKS: Mapping[type[Struct], Check] = MappingProxyType(
-    {**CONVERSATION_CHECKS, **SESSION_CHECKS, **NOTICE_CHECKS}
+    {
+        AssistantMessage: _check_assistant,
+        UserMessage: _check_user,
+        UserMessageReplay: _check_user,
+        ResultMessage: _check_result,
+        SystemInitMessage: _check_init,
+        CompactBoundaryMessage: _check_boundary,
+        FilesPersistedEvent: _check_files,
+    }
 )
 _BLOCK_KEYS = frozenset({"text", "id", "name", "input", "thinking"})
 _ANSWERS = frozenset({AssistantMessage, PartialAssistantMessage, ResultMessage})

@@ -31,9 +31,7 @@ from turnlog.messages.spans import Path
 from turnlog.messages.system import SystemNotice, SystemSubtype
 from turnlog.transcripts.line_reader import LineReader, Tail
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
-from turnlog.transcripts.validation import control, stream
-from turnlog.transcripts.validation import rules as specs
-from turnlog.transcripts.validation.control import CONTROL_RULES
+from turnlog.transcripts.validation import control, rules, stream
 from turnlog.transcripts.validation.rules import (
     ALL,
     CORRELATION,
@@ -42,9 +40,6 @@ from turnlog.transcripts.validation.rules import (
     ISO_TIME,
     REQUIRED_FIELDS,
     REQUIRED_FIELDS_004,
-    RULES_000,
-    RULES_003,
-    RULES_004,
     STORED,
     TOOL_FIELDS,
     Finding,
@@ -57,7 +52,6 @@ from turnlog.transcripts.validation.rules import (
     join,
     quote,
 )
-from turnlog.transcripts.validation.stream import STREAM_RULES
 from turnlog.transcripts.validation.threads import Node, Pairs, Threads, kind_of
 
 _CONVERSATION = frozenset(
@@ -269,20 +263,6 @@ _TOO_LONG = declare(
     warning=ALL,
 )
 
-LINE_RULES = (
-    _MALFORMED,
-    _GLUED,
-    _BAD_TEXT,
-    _TORN,
-    _MISSING_TYPE,
-    _UNKNOWN_TYPE,
-    _UNKNOWN_FIELD,
-    _UNKNOWN_VALUE,
-    _WRONG_TYPE,
-    _MISSING_FIELD,
-    _TOO_LONG,
-)
-
 _BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
     {
         ProblemKind.MALFORMED: _MALFORMED,
@@ -320,18 +300,16 @@ def report_tail(tail: Tail, spot: Spot, report: Report) -> None:
     report.add(_TORN, spot, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
 
 
-def _position(rule: Rule) -> tuple[int, ...]:
-    """Return where a rule of spec 001 stands: by its section, and as declared within that."""
-    return tuple(int(part) for part in rule.id.split("-")[1].split("."))
+def _rank(rule: Rule) -> tuple[str, tuple[int, ...]]:
+    """Return where a rule stands: by its spec, those of spec 001 by their section, and else as declared."""
+    section = rule.id.split("-")[1].split(".") if rule.spec == "001" else ()
+    return rule.spec, tuple(map(int, section))
 
 
-RULES: tuple[Rule, ...] = (
-    *LINE_RULES,
-    *RULES_000,
-    *sorted((*STREAM_RULES, *CONTROL_RULES), key=_position),
-    *RULES_003,
-    *RULES_004,
+_DECLARED = (
+    each for names in (vars(rules), vars(stream), vars(control), globals()) for each in [*names.values()]
 )
+RULES = tuple(sorted(dict.fromkeys(each for each in _DECLARED if isinstance(each, Rule)), key=_rank))
 """Every rule: those of any line first, then spec by spec."""
 
 _ORDER: Mapping[str, int] = MappingProxyType({rule.id: index for index, rule in enumerate(RULES)})
@@ -375,10 +353,10 @@ def _render_dialects(dialects: list[Dialect]) -> str:
 
 _CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
     {
-        Dialect.CLAUDE_CODE: specs.claim_today,
-        Dialect.SPEC_000: specs.claim_000,
-        **dict.fromkeys(STORED, specs.claim_003),
-        Dialect.SPEC_004: specs.claim_004,
+        Dialect.CLAUDE_CODE: rules.claim_today,
+        Dialect.SPEC_000: rules.claim_000,
+        **dict.fromkeys(STORED, rules.claim_003),
+        Dialect.SPEC_004: rules.claim_004,
         Dialect.STREAM: stream.claim,
         Dialect.CONTROL: control.claim,
         Dialect.HOOK: control.claim_hook,
@@ -453,8 +431,8 @@ class Validator:
             calls, answers = any(map(is_call, blocks)), any(map(is_result, blocks))
             check_blocks(line, blocks, faults, spot, self._report)
         if line.wire is not None:
-            specs.check_fields(line, faults, spot, self._report)
-            specs.check_message(line, faults, spot, self._report)
+            rules.check_fields(line, faults, spot, self._report)
+            rules.check_message(line, faults, spot, self._report)
         self._threads.add(Node(entry, kind_of(line, calls, answers), time, spot))
         if calls or answers or spot.dialect is Dialect.SPEC_000:
             self._pairs.add(line, blocks, spot)
