@@ -24,8 +24,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages import Line, UnsetType, attachments
-from turnlog.messages.attachments import AgentMention, GoalStatus, MaxTurnsReached, TaskStatus
+from turnlog.messages import Line, UnsetType, attachments, metadata, sdk, system
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.dialects import AnyEntry
@@ -44,32 +43,8 @@ from turnlog.messages.entries import (
     WaitingForTask,
 )
 from turnlog.messages.message import Message
-from turnlog.messages.metadata import (
-    FileHistoryDelta,
-    FileHistorySnapshot,
-    JournalResult,
-    QueueAction,
-    QueueOperation,
-    SavedHookContext,
-)
-from turnlog.messages.sdk import (
-    ApiRetryMessage,
-    AssistantMessage,
-    AuthStatusMessage,
-    HookProgressMessage,
-    HookResponseMessage,
-    HookStartedMessage,
-    RateLimitEvent,
-    ResultMessage,
-    TaskProgressMessage,
-    TaskStartedMessage,
-    TaskUpdatedMessage,
-    ToolProgressMessage,
-    UserMessage,
-    UserMessageReplay,
-    has_failed,
-)
-from turnlog.messages.system import ApiErrorNotice, ModelFallback, StopHookSummary, TurnDuration
+from turnlog.messages.metadata import QueueOperation
+from turnlog.messages.sdk import AssistantMessage, HookResponseMessage, has_failed
 from turnlog.transcripts.kinds import CallState, Category, topic_of
 from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
 from turnlog.transcripts.lines.categories import find_category
@@ -250,10 +225,10 @@ _OUTCOMES: Mapping[type, Callable[[Any], str | None]] = {
 """What came of a hook, by the attachment that tells of it."""
 
 _READERS: Mapping[type, Callable[[Any], HookLine]] = {
-    StopHookSummary: _read_summary,
-    SavedHookContext: _read_context,
-    HookStartedMessage: _read_message,
-    HookProgressMessage: _read_message,
+    system.StopHookSummary: _read_summary,
+    metadata.SavedHookContext: _read_context,
+    sdk.HookStartedMessage: _read_message,
+    sdk.HookProgressMessage: _read_message,
     HookResponseMessage: _read_message,
 }
 
@@ -329,7 +304,7 @@ TOLD_FAILURES = frozenset({"PostToolUseFailure", "StopFailure"})
 """Hook events that tell of failures: errors by category (spec 002 §5). That of a call is the call's own."""
 
 
-_PROMPTS = frozenset({UserEntry, UserMessage, UserMessageReplay})
+_PROMPTS = frozenset({UserEntry, sdk.UserMessage, sdk.UserMessageReplay})
 _STOPPED = frozenset({"cancelled", "stopped", "deny", "deferred"})
 _NOTED = frozenset({None, "context", "told"})
 _ERROR = "error"
@@ -411,16 +386,18 @@ def _find_duration(entry: AnyEntry) -> int | None:
     return int(value) if is_number else None  # type: ignore[arg-type]
 
 
-REPORTED = frozenset({QueueOperation, FileHistorySnapshot, FileHistoryDelta, TurnDuration})
+REPORTED = frozenset(
+    {QueueOperation, metadata.FileHistorySnapshot, metadata.FileHistoryDelta, system.TurnDuration}
+)
 """What has no message of its own, but happened while the reader looks on: small rows between messages."""
 
 _MOST_NAMES = 20
 _FEW_NAMES = 3
 _QUEUE = {
-    QueueAction.ENQUEUE: "Queued",
-    QueueAction.DEQUEUE: "Taken from the queue",
-    QueueAction.REMOVE: "Removed from the queue",
-    QueueAction.POP_ALL: "Queue emptied",
+    metadata.QueueAction.ENQUEUE: "Queued",
+    metadata.QueueAction.DEQUEUE: "Taken from the queue",
+    metadata.QueueAction.REMOVE: "Removed from the queue",
+    metadata.QueueAction.POP_ALL: "Queue emptied",
 }
 
 
@@ -503,10 +480,10 @@ def _say_error(error: object) -> str:
 
 
 _TELLERS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
-    FileHistorySnapshot: _tell_snapshot,
-    FileHistoryDelta: _tell_delta,
+    metadata.FileHistorySnapshot: _tell_snapshot,
+    metadata.FileHistoryDelta: _tell_delta,
     QueueOperation: _tell_queue,
-    ApiErrorNotice: _tell_failure,
+    system.ApiErrorNotice: _tell_failure,
 }
 
 
@@ -753,32 +730,32 @@ _CARRIED: Mapping[type, Callable[[Any], str]] = {
     WaitingForTask: _report_wait,
     QueryUpdate: lambda data: _join("Searching the web", _text(data.query)),
     SearchResultsReceived: _report_results,
-    AgentMention: lambda carried: _join("Agent mentioned", _text(carried.agent_type)),
-    GoalStatus: lambda carried: _join("Goal", _text(carried.condition) or _text(carried.reason)),
-    MaxTurnsReached: lambda carried: _join("Turn limit reached", str(carried.max_turns)),
-    TaskStatus: _report_task_status,
+    attachments.AgentMention: lambda carried: _join("Agent mentioned", _text(carried.agent_type)),
+    attachments.GoalStatus: lambda carried: _join("Goal", _text(carried.condition) or _text(carried.reason)),
+    attachments.MaxTurnsReached: lambda carried: _join("Turn limit reached", str(carried.max_turns)),
+    attachments.TaskStatus: _report_task_status,
 }
 """How what progress lines and attachments carry is reported."""
 
 _REPORTS: Mapping[type, Callable[[Any], str]] = {
     ProgressEntry: _report_progress,
     AttachmentEntry: _report_attachment,
-    TurnDuration: _report_turn,
+    system.TurnDuration: _report_turn,
     QueueOperation: _report_queue,
-    FileHistorySnapshot: _report_snapshot,
-    FileHistoryDelta: _report_delta,
-    JournalResult: _report_end,
-    ApiErrorNotice: _report_retry,
-    ModelFallback: _report_model,
+    metadata.FileHistorySnapshot: _report_snapshot,
+    metadata.FileHistoryDelta: _report_delta,
+    metadata.JournalResult: _report_end,
+    system.ApiErrorNotice: _report_retry,
+    system.ModelFallback: _report_model,
     # the stream
-    HookStartedMessage: _report_hook_started,
-    AuthStatusMessage: _report_sign_in,
-    TaskStartedMessage: _report_task,
-    TaskProgressMessage: _report_task_progress,
-    TaskUpdatedMessage: _report_task_update,
-    ToolProgressMessage: _report_tool,
-    RateLimitEvent: _report_limit,
-    ApiRetryMessage: _report_api_retry,
-    ResultMessage: _report_result,
+    sdk.HookStartedMessage: _report_hook_started,
+    sdk.AuthStatusMessage: _report_sign_in,
+    sdk.TaskStartedMessage: _report_task,
+    sdk.TaskProgressMessage: _report_task_progress,
+    sdk.TaskUpdatedMessage: _report_task_update,
+    sdk.ToolProgressMessage: _report_tool,
+    sdk.RateLimitEvent: _report_limit,
+    sdk.ApiRetryMessage: _report_api_retry,
+    sdk.ResultMessage: _report_result,
 }
 """How entries are reported whose own text is missing, or does not say what happened."""

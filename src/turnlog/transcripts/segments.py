@@ -428,10 +428,6 @@ class Segment:
         """Tell whether a call with an id may be here."""
         return self._may_have("calls", id)
 
-    def may_have_sighting(self, message_id: str) -> bool:
-        """Tell whether anything may be said here about the usage of an answer."""
-        return self._may_have("sightings", message_id)
-
     def _may_have(self, section: str, id: str) -> bool:
         if "_packed" not in self.__dict__ or self._packed.escaped:
             return True  # it was never packed, or does not spell ids as they are

@@ -34,10 +34,8 @@ from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import QueryOptions
 from turnlog.messages.sdk.messages import (
     AssistantMessage,
-    ElicitationCompleteMessage,
     PartialAssistantMessage,
     PermissionDenial,
-    PermissionDeniedMessage,
     RateLimitEvent,
     ResultMessage,
     ResultSubtype,
@@ -62,25 +60,18 @@ from turnlog.messages.sdk.system_messages import (
     CompactDetails,
     ControlRequestProgressMessage,
     ConversationResetMessage,
-    FilesPersistedEvent,
     HookProgressMessage,
     HookResponseMessage,
     HookStartedMessage,
-    InformationalMessage,
-    LocalCommandOutputMessage,
-    MemoryRecallMessage,
-    MirrorErrorMessage,
     ModelRefusalFallbackMessage,
-    ModelRefusalNoFallbackMessage,
     NotificationMessage,
     PluginInstallMessage,
-    PostTurnSummaryMessage,
     PromptSuggestionMessage,
     SessionState,
     SessionStateChangedMessage,
-    SessionWritesLostMessage,
     StatusMessage,
     SystemInitMessage,
+    SystemSubtypeMessage,
     TaskEnd,
     TaskNotificationMessage,
     TaskProgressMessage,
@@ -91,7 +82,6 @@ from turnlog.messages.sdk.system_messages import (
     TaskUsage,
     ThinkingTokensMessage,
     TranscriptMirrorMessage,
-    WorkerShuttingDownMessage,
 )
 from turnlog.messages.system import CompactTrigger
 
@@ -103,7 +93,6 @@ __all__ = [
     "SYSTEM_SUBTYPES",
     "SdkMessage",
     "StreamHead",
-    "SystemSubtypeMessage",
     "Task",
     "TaskMessage",
     "add_result",
@@ -144,41 +133,6 @@ _TypeMessage = (
     | ActiveGoalMessage
     | TranscriptMirrorMessage
 )
-
-SystemSubtypeMessage = (
-    SystemInitMessage
-    | CompactBoundaryMessage
-    | StatusMessage
-    | ApiRetryMessage
-    | ControlRequestProgressMessage
-    | ModelRefusalFallbackMessage
-    | ModelRefusalNoFallbackMessage
-    | LocalCommandOutputMessage
-    | HookStartedMessage
-    | HookProgressMessage
-    | HookResponseMessage
-    | PluginInstallMessage
-    | TaskNotificationMessage
-    | TaskStartedMessage
-    | TaskUpdatedMessage
-    | TaskProgressMessage
-    | BackgroundTasksChangedMessage
-    | ThinkingTokensMessage
-    | SessionStateChangedMessage
-    | WorkerShuttingDownMessage
-    | CommandsChangedMessage
-    | NotificationMessage
-    | FilesPersistedEvent
-    | MemoryRecallMessage
-    | ElicitationCompleteMessage
-    | PermissionDeniedMessage
-    | MirrorErrorMessage
-    | InformationalMessage
-    | SessionWritesLostMessage
-    | PostTurnSummaryMessage
-    | TaskSummaryMessage
-)
-"""A message of `type: system`."""
 
 SdkMessage = _TypeMessage | UserMessageReplay | SystemSubtypeMessage | UnknownMessage
 """Any message of the stream, without the control protocol."""

@@ -13,7 +13,12 @@ from turnlog.messages.control.requests import FastModeDisabledReason, FastModeSt
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import AssistantMessageError
 from turnlog.messages.options import EffortLevel, SessionKey
-from turnlog.messages.sdk.messages import SystemMessage, TypedMessage
+from turnlog.messages.sdk.messages import (
+    ElicitationCompleteMessage,
+    PermissionDeniedMessage,
+    SystemMessage,
+    TypedMessage,
+)
 from turnlog.messages.system import CompactTrigger, Level
 
 __all__ = [
@@ -74,6 +79,7 @@ __all__ = [
     "Status",
     "StatusMessage",
     "SystemInitMessage",
+    "SystemSubtypeMessage",
     "TaskEnd",
     "TaskEndReason",
     "TaskLink",
@@ -758,3 +764,39 @@ class SessionWritesLostMessage(SystemMessage, tag="session_writes_lost"):
     error_code: WriteErrorCode | UnsetType = UNSET
     lost: tuple[LostRecord, ...] | UnsetType = UNSET
     transcript_session_ids: tuple[str, ...] | UnsetType = UNSET
+
+
+SystemSubtypeMessage = (
+    SystemInitMessage
+    | CompactBoundaryMessage
+    | StatusMessage
+    | ApiRetryMessage
+    | ControlRequestProgressMessage
+    | ModelRefusalFallbackMessage
+    | ModelRefusalNoFallbackMessage
+    | LocalCommandOutputMessage
+    | HookStartedMessage
+    | HookProgressMessage
+    | HookResponseMessage
+    | PluginInstallMessage
+    | TaskNotificationMessage
+    | TaskStartedMessage
+    | TaskUpdatedMessage
+    | TaskProgressMessage
+    | BackgroundTasksChangedMessage
+    | ThinkingTokensMessage
+    | SessionStateChangedMessage
+    | WorkerShuttingDownMessage
+    | CommandsChangedMessage
+    | NotificationMessage
+    | FilesPersistedEvent
+    | MemoryRecallMessage
+    | ElicitationCompleteMessage
+    | PermissionDeniedMessage
+    | MirrorErrorMessage
+    | InformationalMessage
+    | SessionWritesLostMessage
+    | PostTurnSummaryMessage
+    | TaskSummaryMessage
+)
+"""A message of `type: system`."""

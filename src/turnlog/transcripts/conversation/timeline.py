@@ -26,14 +26,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.messages import Line
+from turnlog.messages import Line, sdk, system
 from turnlog.messages.attachments import HookSuccess, QueuedCommand
 from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.metadata import QueueAction, QueueOperation, Summary
-from turnlog.messages.sdk import AssistantMessage, ToolProgressMessage, UserMessage, UserMessageReplay
-from turnlog.messages.system import LocalCommand, ModelRefusalFallback, StopHookSummary, SystemNotice
 from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.lineage import CallPlaces, LineIndex
 from turnlog.transcripts.conversation.messages import (
@@ -545,19 +543,19 @@ class Gathering:
 
 _HANDLERS: dict[type, Callable[[Gathering, int, Line, Any], None]] = {
     UserEntry: Gathering._add_user,
-    UserMessage: Gathering._add_user,
-    UserMessageReplay: Gathering._add_user,
+    sdk.UserMessage: Gathering._add_user,
+    sdk.UserMessageReplay: Gathering._add_user,
     AssistantEntry: Gathering._add_answer,
-    AssistantMessage: Gathering._add_answer,
+    sdk.AssistantMessage: Gathering._add_answer,
     AttachmentEntry: Gathering._add_attachment,
     ProgressEntry: Gathering._add_progress,
-    ToolProgressMessage: Gathering._add_progress,
-    SystemNotice: Gathering._add_notice,
-    LocalCommand: Gathering._add_local_command,
-    StopHookSummary: Gathering._add_hook_summary,
+    sdk.ToolProgressMessage: Gathering._add_progress,
+    system.SystemNotice: Gathering._add_notice,
+    system.LocalCommand: Gathering._add_local_command,
+    system.StopHookSummary: Gathering._add_hook_summary,
     Summary: Gathering._add_summary,
     QueueOperation: Gathering._add_queue_operation,
-    ModelRefusalFallback: Gathering._add_refusal,
+    system.ModelRefusalFallback: Gathering._add_refusal,
 }
 
 

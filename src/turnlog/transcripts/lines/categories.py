@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from turnlog.messages import Dialect, Line, UnsetType
+from turnlog.messages import Dialect, Line, UnsetType, metadata, sdk
 from turnlog.messages.attachments import HOOK_ATTACHMENTS, QueuedCommand
 from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.dialects import AnyEntry
@@ -34,29 +34,8 @@ from turnlog.messages.envelope import Envelope
 from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookInput, StopFailureHookInput
 from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.message import Message, MessageOrigin, OriginKind
-from turnlog.messages.metadata import (
-    FileHistoryDelta,
-    FileHistorySnapshot,
-    QueueOperation,
-    SavedHookContext,
-    Summary,
-)
-from turnlog.messages.sdk import (
-    ApiRetryMessage,
-    AssistantMessage,
-    HookProgressMessage,
-    HookResponseMessage,
-    HookStartedMessage,
-    MirrorErrorMessage,
-    PartialAssistantMessage,
-    ResultMessage,
-    SessionWritesLostMessage,
-    TaskProgressMessage,
-    ThinkingTokensMessage,
-    ToolProgressMessage,
-    UserFields,
-    has_failed,
-)
+from turnlog.messages.metadata import SavedHookContext
+from turnlog.messages.sdk import AssistantMessage, ResultMessage, UserFields, has_failed
 from turnlog.messages.system import ApiErrorNotice, Level, SystemFields
 from turnlog.messages.tool_io import INPUTS
 from turnlog.transcripts.kinds import Category, MessageType, Role
@@ -76,24 +55,24 @@ from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of
 ROLES: Mapping[type, Role] = MappingProxyType(
     {
         ProgressEntry: Role.PROGRESS,
-        Summary: Role.SUMMARY,
+        metadata.Summary: Role.SUMMARY,
         # The stream's ways to say that something is under way.
-        PartialAssistantMessage: Role.PROGRESS,
-        ToolProgressMessage: Role.PROGRESS,
-        TaskProgressMessage: Role.PROGRESS,
-        HookProgressMessage: Role.PROGRESS,
-        ThinkingTokensMessage: Role.PROGRESS,
+        sdk.PartialAssistantMessage: Role.PROGRESS,
+        sdk.ToolProgressMessage: Role.PROGRESS,
+        sdk.TaskProgressMessage: Role.PROGRESS,
+        sdk.HookProgressMessage: Role.PROGRESS,
+        sdk.ThinkingTokensMessage: Role.PROGRESS,
     }
 )
 """The role of entries that are neither prompts nor answers; all that is not listed is the system's."""
 
 CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
     {
-        Summary: None,
+        metadata.Summary: None,
         SavedHookContext: Category.HOOK,
-        FileHistorySnapshot: Category.SNAPSHOT,
-        FileHistoryDelta: Category.SNAPSHOT,
-        QueueOperation: Category.QUEUE,
+        metadata.FileHistorySnapshot: Category.SNAPSHOT,
+        metadata.FileHistoryDelta: Category.SNAPSHOT,
+        metadata.QueueOperation: Category.QUEUE,
         ApiErrorNotice: Category.ERROR,
         # `data` of progress lines
         HookProgress: Category.HOOK_PROGRESS,
@@ -102,16 +81,16 @@ CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
         QueuedCommand: None,
         **dict.fromkeys(HOOK_ATTACHMENTS, Category.HOOK),
         # the stream
-        HookStartedMessage: Category.HOOK,
-        HookResponseMessage: Category.HOOK,
-        HookProgressMessage: Category.HOOK_PROGRESS,
-        TaskProgressMessage: Category.AGENT,
-        PartialAssistantMessage: None,
-        ToolProgressMessage: None,
-        ThinkingTokensMessage: None,
-        ApiRetryMessage: Category.ERROR,
-        MirrorErrorMessage: Category.ERROR,
-        SessionWritesLostMessage: Category.ERROR,
+        sdk.HookStartedMessage: Category.HOOK,
+        sdk.HookResponseMessage: Category.HOOK,
+        sdk.HookProgressMessage: Category.HOOK_PROGRESS,
+        sdk.TaskProgressMessage: Category.AGENT,
+        sdk.PartialAssistantMessage: None,
+        sdk.ToolProgressMessage: None,
+        sdk.ThinkingTokensMessage: None,
+        sdk.ApiRetryMessage: Category.ERROR,
+        sdk.MirrorErrorMessage: Category.ERROR,
+        sdk.SessionWritesLostMessage: Category.ERROR,
         # what hooks are told: an error where the event is one
         PostToolUseFailureHookInput: Category.ERROR,
         StopFailureHookInput: Category.ERROR,
@@ -324,11 +303,6 @@ def author_of(line: Line) -> Author:
     if isinstance(entry, AssistantEntry | AssistantMessage) and entry.message.model == _SYNTHETIC:
         return Author.SYSTEM
     return author
-
-
-def is_program_text(text: str) -> bool:
-    """Tell whether a text in the user's place was written by the program: output, notices, reminders."""
-    return kind_of(text) in PROGRAM_KINDS
 
 
 def is_sidechain(line: Line) -> bool:

@@ -13,24 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from turnlog.messages import UNSET, Line
-from turnlog.messages.attachments import (
-    HOOK_ATTACHMENTS,
-    AgentMention,
-    DirectoryAttachment,
-    FileAttachment,
-    GoalStatus,
-    HookBlockingError,
-    HookErrorDuringExecution,
-    HookNonBlockingError,
-    MaxTurnsReached,
-    QueuedCommand,
-    SelectedLinesInDiff,
-    SelectedLinesInIde,
-    StructuredOutput,
-    TaskStatus,
-    UnknownAttachment,
-)
+from turnlog.messages import UNSET, Line, attachments, metadata, sdk
+from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.base import Unknown, encode_value
 from turnlog.messages.blocks import (
     CompactionBlock,
@@ -53,25 +37,8 @@ from turnlog.messages.entries import (
 )
 from turnlog.messages.hook_events import BaseHookInput
 from turnlog.messages.message import Message
-from turnlog.messages.metadata import (
-    AgentName,
-    AiTitle,
-    CustomTitle,
-    JournalFailed,
-    QueueAction,
-    QueueOperation,
-    SavedHookContext,
-    Summary,
-)
-from turnlog.messages.sdk import (
-    AssistantMessage,
-    HookResponseMessage,
-    ResultMessage,
-    UserFields,
-    UserMessage,
-    UserMessageReplay,
-    has_failed,
-)
+from turnlog.messages.metadata import QueueAction, QueueOperation
+from turnlog.messages.sdk import AssistantMessage, ResultMessage, UserFields, has_failed
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
 from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.kinds import Role
@@ -105,21 +72,23 @@ _Reader = Callable[[Any], list[Passage]]
 
 _SEEN = frozenset(
     {
-        FileAttachment,
-        DirectoryAttachment,
-        SelectedLinesInIde,
-        SelectedLinesInDiff,
-        AgentMention,
-        StructuredOutput,
-        GoalStatus,
-        TaskStatus,
-        MaxTurnsReached,
-        UnknownAttachment,
+        attachments.FileAttachment,
+        attachments.DirectoryAttachment,
+        attachments.SelectedLinesInIde,
+        attachments.SelectedLinesInDiff,
+        attachments.AgentMention,
+        attachments.StructuredOutput,
+        attachments.GoalStatus,
+        attachments.TaskStatus,
+        attachments.MaxTurnsReached,
+        attachments.UnknownAttachment,
     }
 )
 """The attachments that people see; all others are for the model alone."""
-_HOOKS = frozenset(HOOK_ATTACHMENTS)
-_FAILED_HOOKS = frozenset({HookBlockingError, HookErrorDuringExecution, HookNonBlockingError})
+_HOOKS = frozenset(attachments.HOOK_ATTACHMENTS)
+_FAILED_HOOKS = frozenset(
+    {attachments.HookBlockingError, attachments.HookErrorDuringExecution, attachments.HookNonBlockingError}
+)
 _CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
 _SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})
 """What says nothing to a reader, or repeats what stands elsewhere, unless it has a reader below."""
@@ -313,20 +282,20 @@ _READERS: dict[type, _Reader] = {
     AssistantEntry: _read_answer,
     AssistantMessage: _read_answer,
     UserEntry: _read_prompt,
-    UserMessage: _read_prompt,
-    UserMessageReplay: _read_prompt,
+    sdk.UserMessage: _read_prompt,
+    sdk.UserMessageReplay: _read_prompt,
     AttachmentEntry: _read_attachment,
     QueueOperation: _read_queue,
-    Summary: lambda entry: build_passages(_TITLE, entry.summary),
-    CustomTitle: lambda entry: build_passages(_TITLE, entry.custom_title),
-    AiTitle: lambda entry: build_passages(_TITLE, entry.ai_title),
-    AgentName: lambda entry: build_passages(_TITLE, entry.agent_name),
-    SavedHookContext: lambda entry: build_passages(_HOOK, content_text(entry.content)),
+    metadata.Summary: lambda entry: build_passages(_TITLE, entry.summary),
+    metadata.CustomTitle: lambda entry: build_passages(_TITLE, entry.custom_title),
+    metadata.AiTitle: lambda entry: build_passages(_TITLE, entry.ai_title),
+    metadata.AgentName: lambda entry: build_passages(_TITLE, entry.agent_name),
+    metadata.SavedHookContext: lambda entry: build_passages(_HOOK, content_text(entry.content)),
     ApiErrorNotice: _read_api_error,
     StopHookSummary: _read_stop_hooks,
     CompactionEntry: _read_compaction,
     UnknownEntry: _read_unknown,
     ResultMessage: _read_result,
-    HookResponseMessage: lambda entry: build_passages(_HOOK, text_of(entry)),
-    JournalFailed: lambda entry: build_passages(_NOTICE, value_text(entry.error), True),
+    sdk.HookResponseMessage: lambda entry: build_passages(_HOOK, text_of(entry)),
+    metadata.JournalFailed: lambda entry: build_passages(_NOTICE, value_text(entry.error), True),
 }

@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from turnlog.transcripts.usage.tokens import MessageUsage, Terms, Tokens, Totals
 
@@ -198,9 +199,14 @@ _bands: dict[int, tuple[ModelPrice, tuple[int, ...], tuple[UnitPrices, ...]]] = 
 
 
 def _measure_bands(price: ModelPrice) -> tuple[ModelPrice, tuple[int, ...], tuple[UnitPrices, ...]]:
-    starts = _band_starts(price)
-    prompts = (0, *(start + 1 for start in starts))
-    return price, starts, tuple(_measure(_in_band(price, prompt)) for prompt in prompts)
+    tiered = (value for value in vars(price).values() if not isinstance(value, Decimal | None))
+    starts = tuple(sorted({tier.start for value in tiered for tier in value.tiers}))
+    bands: list[UnitPrices] = []
+    for prompt in (0, *(start + 1 for start in starts)):
+        # All tokens of a prompt of this length cost the same.
+        flat = {key: _tier(value, prompt) for key, value in vars(price).items()}
+        bands.append(_measure(_library().price(**flat)))
+    return price, starts, tuple(bands)
 
 
 def _measure(price: ModelPrice) -> UnitPrices:
@@ -278,16 +284,6 @@ def _is_listed(model: ModelInfo, key: str, terms: Terms, moment: datetime) -> bo
         and (variant.constraint is None or variant.constraint.active(moment))
         for variant in model.price_variants or ()
     )
-
-
-def _band_starts(price: ModelPrice) -> tuple[int, ...]:
-    tiered = (value for value in vars(price).values() if not isinstance(value, Decimal | None))
-    return tuple(sorted({tier.start for value in tiered for tier in value.tiers}))
-
-
-def _in_band(price: ModelPrice, prompt: int) -> ModelPrice:
-    """Return the prices that hold for a prompt of a length: all of its tokens cost the same."""
-    return _library().price(**{key: _tier(value, prompt) for key, value in vars(price).items()})
 
 
 def _tier(value: Decimal | TieredPrices | None, prompt: int) -> Decimal | None:
@@ -571,7 +567,7 @@ class Prices:
         quote = self._find_quote(message)
         if quote is None:
             return None
-        prices, tokens = find_band(quote, message.tokens), message.tokens
+        prices, tokens = quote.bands[number_band(quote, message.tokens)], message.tokens
         with localcontext(EXACT):
             input_, output = prices.price_input(tokens), tokens.output * prices.output
             searches = tokens.web_searches * prices.web_search
@@ -622,19 +618,9 @@ class Prices:
         return find_quote(model, day, terms) if self._memory is None else self._memory.find(model, day, terms)
 
 
-def find_band(quote: Quote, tokens: Tokens) -> UnitPrices:
-    """Return the prices that hold for a prompt of such a length."""
-    return quote.bands[bisect_left(quote.starts, tokens.prompt)]
-
-
 _PICO = 10**12
 _DAY = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
-
-_UNKNOWN = Quote((), (), (), False)
-"""Stands for prices that were not asked for yet."""
-
-_Amount = int | Fraction
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -663,11 +649,10 @@ class Charger:
         """Return the prices of a model at a time; None if it has none."""
         day = None if time is None else time // _DAY
         key = model, day, terms
-        quote = self._quotes.get(key, _UNKNOWN)
-        if quote is _UNKNOWN:
-            found = None if model is None else self._prices.find_quote(model, _find_date(day), terms)
-            self._quotes[key] = quote = found
-        return quote
+        if key not in self._quotes:
+            date_ = None if day is None else date.fromordinal(min(max(_EPOCH + day, 1), date.max.toordinal()))
+            self._quotes[key] = None if model is None else self._prices.find_quote(model, date_, terms)
+        return self._quotes[key]
 
 
 def number_band(quote: Quote, tokens: Tokens) -> int:
@@ -700,13 +685,7 @@ def to_dollars(amount: int) -> Decimal:
 
 
 @lru_cache(maxsize=4096)
-def _scale(prices: UnitPrices) -> tuple[_Amount, ...]:
+def _scale(prices: UnitPrices) -> tuple[int | Fraction, ...]:
     """Return what one of each costs in pico-dollars."""
-    amounts = (Fraction(getattr(prices, name)) * _PICO for name in prices.__struct_fields__)
+    amounts = (Fraction(amount) * _PICO for amount in astuple(prices))
     return tuple(int(each) if each.denominator == 1 else each for each in amounts)
-
-
-def _find_date(day: int | None) -> date | None:
-    if day is None:
-        return None
-    return date.fromordinal(min(max(_EPOCH + day, date.min.toordinal()), date.max.toordinal()))

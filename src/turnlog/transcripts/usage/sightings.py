@@ -69,8 +69,8 @@ def find_sighting(line: Line) -> Sighting | None:
     if type(entry) is not AssistantEntry and type(entry) is not AssistantMessage:
         return None
     message = entry.message
-    usage = _usage_of(entry)
-    if usage is None or message.model == _SYNTHETIC:
+    usage = message.usage or (entry.usage if type(entry) is AssistantEntry else None)
+    if not usage or message.model == _SYNTHETIC:
         return None
     source, offset = ("", _NOWHERE) if line.at is None else (line.at.source, line.at.offset)
     return Sighting(
@@ -117,10 +117,6 @@ def _key(line: Line, message: str | UnsetType, uuid: str | UnsetType) -> str:
 
 def _count(value: int | None | UnsetType) -> int:
     return value if value and value > 0 else 0
-
-
-def _usage_of(entry: AssistantEntry | AssistantMessage) -> Usage | None:
-    return entry.message.usage or (entry.usage if type(entry) is AssistantEntry else None) or None
 
 
 def _tokens(usage: Usage) -> Tokens:
@@ -361,14 +357,12 @@ class UsageBook:
     def list_models(self) -> list[ModelTotals]:
         """Return what was used of each model, by their names."""
         named = sorted(self._models.items(), key=lambda item: (item[0] is None, item[0] or ""))
-        bills = [(model, ledger.build()) for model, ledger in named]
-        return [ModelTotals(model, bill.totals, self._find_cost(bill)) for model, bill in bills]
-
-    def _find_cost(self, bill: Bill) -> Decimal | None:
-        return None if self._prices is None or bill.unpriced else bill.cost
-
-    def _open(self) -> Ledger:
-        return Ledger(lambda message: None) if self._prices is None else self._prices.open_ledger()
+        found: list[ModelTotals] = []
+        for model, ledger in named:
+            bill = ledger.build()
+            cost = None if self._prices is None or bill.unpriced else bill.cost
+            found.append(ModelTotals(model, bill.totals, cost))
+        return found
 
     def _settle(self, name: str, old: MessageUsage | None) -> None:
         """Bring one answer up to date; `old` is what it was before."""
@@ -378,7 +372,8 @@ class UsageBook:
         if old is not None:
             self._models[old.model].remove(old)
         if new.model not in self._models:
-            self._models[new.model] = self._open()
+            prices = self._prices
+            self._models[new.model] = Ledger(lambda _: None) if prices is None else prices.open_ledger()
         self._models[new.model].add(new)
         if old is not None and self._firsts[old.model] == _order(old):
             self._find_first(old.model)

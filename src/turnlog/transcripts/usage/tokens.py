@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 
 class Tokens(Struct, frozen=True, gc=False):
@@ -74,7 +74,7 @@ class Attribution(Struct, frozen=True, gc=False):
         """Return what either says. Lines of a message do not disagree; if they did, the greater would stay."""
         if self == other:
             return self
-        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
+        pairs = zip(astuple(self), astuple(other), strict=True)
         return Attribution(*(max((each for each in pair if each is not None), default=None) for pair in pairs))
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from turnlog.messages import UNSET, Dialect, Line, Problem, ProblemKind, Raw, UnsetType
+from turnlog.messages import UNSET, Dialect, Line, Problem, ProblemKind, Raw, UnsetType, permissions
 from turnlog.messages.control import (
     REQUESTS,
     CanUseToolRequest,
@@ -29,16 +29,7 @@ from turnlog.messages.control import (
     view_reply,
 )
 from turnlog.messages.entries import UnknownEntry
-from turnlog.messages.permissions import (
-    AddDirectories,
-    AddRules,
-    PermissionAllow,
-    PermissionAsk,
-    RemoveDirectories,
-    RemoveRules,
-    ReplaceRules,
-    SetMode,
-)
+from turnlog.messages.permissions import AddRules, PermissionAllow, PermissionAsk, RemoveRules, ReplaceRules
 from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.rules import (
     Demand,
@@ -159,9 +150,9 @@ _UPDATES: Mapping[type[Struct], Demand] = MappingProxyType(
         AddRules: _RULES,
         ReplaceRules: _RULES,
         RemoveRules: _RULES,
-        SetMode: _MODE,
-        AddDirectories: _DIRECTORIES,
-        RemoveDirectories: _DIRECTORIES,
+        permissions.SetMode: _MODE,
+        permissions.AddDirectories: _DIRECTORIES,
+        permissions.RemoveDirectories: _DIRECTORIES,
     }
 )
 

@@ -34,23 +34,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind, Raw, UnsetType
+from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind, Raw, UnsetType, legacy
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import CompactionPhase
 from turnlog.messages.legacy import (
     Assistant000,
-    Assistant004,
     AssistantAction,
     CompactSystem000,
-    Human004,
-    LegacyLine,
     Line004,
     StoredType,
     System000,
     SystemNote,
     ToolResult004,
     User000,
-    User004,
 )
 from turnlog.messages.salvage import describe
 from turnlog.messages.spans import Path, render_path
@@ -577,7 +573,12 @@ _VERSION = declare(
     note=_OWN_004,
 )
 
-_ORDINARY: tuple[type[LegacyLine], ...] = (Human004, User004, Assistant004, ToolResult004)
+_ORDINARY: tuple[type[legacy.LegacyLine], ...] = (
+    legacy.Human004,
+    legacy.User004,
+    legacy.Assistant004,
+    ToolResult004,
+)
 
 
 def claim_004(line: Line, problem: Problem) -> Rule | None:

@@ -8,32 +8,24 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from turnlog.messages import UNSET, Line, Problem, ProblemKind
+from turnlog.messages import UNSET, Line, Problem, ProblemKind, sdk
 from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.entries import UnknownEntry
 from turnlog.messages.envelope import instant
 from turnlog.messages.message import Message, Usage
 from turnlog.messages.sdk import (
     AssistantMessage,
-    AuthStatusMessage,
     CompactBoundaryMessage,
     FilesPersistedEvent,
     HookProgressMessage,
     HookResponseMessage,
     HookStartedMessage,
-    PartialAssistantMessage,
     ResultMessage,
     ResultSubtype,
-    StatusMessage,
     StreamHead,
     StreamMessage,
     SystemInitMessage,
-    TaskNotificationMessage,
-    ToolProgressMessage,
-    ToolUseSummaryMessage,
     UserFields,
-    UserMessage,
-    UserMessageReplay,
     find_class,
 )
 from turnlog.messages.sdk.system_messages import CompactDetails
@@ -468,30 +460,32 @@ _SYSTEM_SUBTYPE = declare_stream(
 _DEMANDS: Mapping[type[Struct], Demand] = MappingProxyType(
     {
         AssistantMessage: Demand(_ASSISTANT, "an assistant message", ("parent_tool_use_id",)),
-        PartialAssistantMessage: Demand(_STREAM_EVENT, "a stream event", ("parent_tool_use_id",)),
-        UserMessage: _USER_DEMAND,
-        UserMessageReplay: _USER_DEMAND,
+        sdk.PartialAssistantMessage: Demand(_STREAM_EVENT, "a stream event", ("parent_tool_use_id",)),
+        sdk.UserMessage: _USER_DEMAND,
+        sdk.UserMessageReplay: _USER_DEMAND,
         ResultMessage: _RESULT,
         SystemInitMessage: _INIT,
-        StatusMessage: Demand(_STATUS, "a status message", ("status",)),
+        sdk.StatusMessage: Demand(_STATUS, "a status message", ("status",)),
         CompactBoundaryMessage: Demand(_COMPACTION, "a compact_boundary", ("compact_metadata",)),
         HookStartedMessage: Demand(_HOOK_FIELDS, "a hook_started", _HOOK),
         HookProgressMessage: Demand(_HOOK_FIELDS, "a hook_progress", (*_HOOK, *_OUTPUT)),
         HookResponseMessage: Demand(_HOOK_FIELDS, "a hook_response", (*_HOOK, *_OUTPUT, "outcome")),
-        ToolProgressMessage: Demand(_TOOL_PROGRESS, "a tool_progress", _PROGRESS),
-        AuthStatusMessage: Demand(_AUTH_STATUS, "an auth_status", ("is_authenticating", "output")),
-        TaskNotificationMessage: Demand(
+        sdk.ToolProgressMessage: Demand(_TOOL_PROGRESS, "a tool_progress", _PROGRESS),
+        sdk.AuthStatusMessage: Demand(_AUTH_STATUS, "an auth_status", ("is_authenticating", "output")),
+        sdk.TaskNotificationMessage: Demand(
             _TASK, "a task_notification", ("task_id", "status", "output_file", "summary")
         ),
         FilesPersistedEvent: Demand(_FILES, "a files_persisted", ("files", "failed", "processed_at")),
-        ToolUseSummaryMessage: Demand(_SUMMARY, "a tool_use_summary", ("summary", "preceding_tool_use_ids")),
+        sdk.ToolUseSummaryMessage: Demand(
+            _SUMMARY, "a tool_use_summary", ("summary", "preceding_tool_use_ids")
+        ),
     }
 )
 _CHECKS: Mapping[type[Struct], Check] = MappingProxyType(
     {
         AssistantMessage: _check_assistant,
-        UserMessage: _check_user,
-        UserMessageReplay: _check_user,
+        sdk.UserMessage: _check_user,
+        sdk.UserMessageReplay: _check_user,
         ResultMessage: _check_result,
         SystemInitMessage: _check_init,
         CompactBoundaryMessage: _check_boundary,
@@ -499,7 +493,7 @@ _CHECKS: Mapping[type[Struct], Check] = MappingProxyType(
     }
 )
 _BLOCK_KEYS = frozenset({"text", "id", "name", "input", "thinking"})
-_ANSWERS = frozenset({AssistantMessage, PartialAssistantMessage, ResultMessage})
+_ANSWERS = frozenset({AssistantMessage, sdk.PartialAssistantMessage, ResultMessage})
 
 
 def claim(line: Line, problem: Problem) -> Rule | None:
