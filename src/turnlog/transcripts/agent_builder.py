@@ -54,7 +54,7 @@ from turnlog.transcripts.agents import (
 from turnlog.transcripts.calls import Call, Result, TaskNotice
 from turnlog.transcripts.conversation.lineage import cut_circles
 from turnlog.transcripts.kinds import CALL_STATES, AgentState, CallState, Category, state_of_end
-from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
+from turnlog.transcripts.lines.blocks import find_stored_type, has_call, has_result, list_blocks
 
 MAIN = -1
 """The main conversation, as the owner of calls."""
@@ -274,7 +274,11 @@ def list_chains(lines: Sequence[Line], callers: Collection[str]) -> list[Chain]:
             groups.setdefault(("call", call), []).append(position)
     for position, key in zip(flagged, _list_keys(lines, flagged, callers), strict=True):
         groups.setdefault(key, []).append(position)
-    chains = [_build(lines, key, positions) for key, positions in groups.items() if _speaks(lines, positions)]
+    chains = [
+        _build(lines, key, positions)
+        for key, positions in groups.items()
+        if not all(_is_stored_tool(lines[at]) for at in positions)  # which proves no agent
+    ]
     return sorted(chains, key=lambda chain: chain.positions[0])
 
 
@@ -306,24 +310,17 @@ def _list_parents(lines: Sequence[Line], flagged: list[int], callers: Collection
     for index, position in enumerate(flagged):
         told = _find_text(lines[position], "parent_uuid")
         if parents[index] is None and told is not None:
-            begins = told in callers and _is_prompt(lines[position])
-            parents[index] = None if begins else by_uuid.get(told)
+            entry = lines[position].entry
+            is_prompt = isinstance(entry, UserEntry) and not has_result(list_blocks(entry))
+            parents[index] = None if told in callers and is_prompt else by_uuid.get(told)
     return parents
-
-
-def _is_prompt(line: Line) -> bool:
-    return isinstance(line.entry, UserEntry) and not any(is_result(block) for block in list_blocks(line.entry))
-
-
-def _speaks(lines: Sequence[Line], positions: list[int]) -> bool:
-    """Tell whether there is more than stored calls and results, which prove no agent."""
-    return not all(_is_stored_tool(lines[position]) for position in positions)
 
 
 def _is_stored_tool(line: Line) -> bool:
     if find_stored_type(line) is None:
         return False
-    return any(is_call(block) or is_result(block) for block in list_blocks(line.entry))
+    blocks = list_blocks(line.entry)
+    return has_call(blocks) or has_result(blocks)
 
 
 def _build(lines: Sequence[Line], key: _Key, positions: list[int]) -> Chain:

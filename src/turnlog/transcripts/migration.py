@@ -26,14 +26,13 @@ import stat
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from functools import cached_property
 from io import FileIO
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -294,15 +293,11 @@ class StoredParents:
             return ()
         key = (kind, identity, document.session)
         if key not in self._found:
-            listed = (
-                self._list_holders(identity) if kind is StoredType.ASSISTANT else self._list_calls(identity)
-            )
-            is_there = self._is_assistant if kind is StoredType.ASSISTANT else self._is_call
+            listed, is_there = self._list_calls(identity), self._is_call
+            if kind is StoredType.ASSISTANT:
+                listed, is_there = (uuid for uuid, _ in self._held.get(identity, ())), self._is_assistant
             self._found[key] = dict.fromkeys(uuid for uuid in listed if is_there(uuid, document))
         return self._found[key]
-
-    def _list_holders(self, identity: str) -> Iterable[str]:
-        return (uuid for uuid, _ in self._held.get(identity, ()))
 
     def _list_calls(self, identity: str) -> Iterable[str]:
         yield from self._stored.get(identity, ())
@@ -587,7 +582,7 @@ _OWNER_ONLY = stat.S_IRUSR | stat.S_IWUSR
 
 def plan_migration(source: str | Path, *, on_progress: OnProgress | None = None) -> Migration:
     """Return what migrating a file would do; raises as `migrate` does."""
-    with _Source(Path(source), on_progress, passes=1) as file:
+    with closing(_Source(Path(source), on_progress, passes=1)) as file:
         return file.plan()
 
 
@@ -609,7 +604,7 @@ def migrate(
     and that was not asked for (`in_place`), or if `source` changed meanwhile; `OSError` if reading or writing
     fails. With `dry_run` nothing is written, and all else is the same.
     """
-    with _Source(Path(source), on_progress, passes=1 if dry_run else 2) as file:
+    with closing(_Source(Path(source), on_progress, passes=1 if dry_run else 2)) as file:
         goal, itself = file.check_target(Path(target), in_place, force)
         plan = file.plan()
         if not dry_run and not (itself and not plan.corrections):
@@ -638,12 +633,8 @@ class _Source:
         self._total = passes * self._status.st_size
         self._done = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         self._file.close()
 
     @property

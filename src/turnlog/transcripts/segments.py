@@ -328,10 +328,18 @@ _codecs = _Codecs()
 
 
 class _Section(Generic[T]):
-    """How records of one type are unpacked."""
+    """Records of one type; as an attribute of a segment, unpacked when somebody asks for them first."""
 
     def __init__(self, kind: type[T]) -> None:
         self._type = list[kind]  # type: ignore[valid-type]
+
+    def __set_name__(self, owner: type[Segment], name: str) -> None:
+        self._name = name
+
+    def __get__(self, segment: Segment, owner: type[Segment]) -> list[T]:
+        packed = segment._packed
+        found = segment.__dict__[self._name] = self.unpack(getattr(packed, self._name), packed.escaped)
+        return found
 
     @cached_property
     def _plain(self) -> Callable[[Raw], list[T]]:
@@ -344,15 +352,7 @@ class _Section(Generic[T]):
         return found
 
 
-_LINES = _Section(LineRecord)
 _decode_line, _split = msgpack.Decoder(LineRecord).decode, msgpack.Decoder(list[Raw]).decode
-_MESSAGES = _Section(MessageRecord)
-_CALLS = _Section(CallRecord)
-_EVENTS = _Section(EventRecord)
-_SIGHTINGS = _Section(SightingRecord)
-_BRANCHES = _Section(BranchPart)
-
-
 SegmentRecords = tuple[
     list[LineRecord], list[MessageRecord], list[CallRecord], list[EventRecord], list[SightingRecord]
 ]
@@ -361,6 +361,19 @@ SegmentRecords = tuple[
 
 class Segment:
     """The records of some hundred lines; each section is unpacked when it is first asked for."""
+
+    lines = _Section(LineRecord)
+    """All lines, in order."""
+    messages = _Section(MessageRecord)
+    """The messages that begin here."""
+    calls = _Section(CallRecord)
+    """The calls that stand here."""
+    events = _Section(EventRecord)
+    """What happened by lines that are no calls."""
+    sightings = _Section(SightingRecord)
+    """What the lines say about usage."""
+    branches = _Section(BranchPart)
+    """What there is of branches, by their numbers."""
 
     def __init__(self, data: bytes) -> None:
         """Take what `unpack_segment` has decompressed."""
@@ -380,11 +393,6 @@ class Segment:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @cached_property
-    def lines(self) -> list[LineRecord]:
-        """All lines, in order."""
-        return _LINES.unpack(self._packed.lines, self._packed.escaped)
-
     def peek_line(self, at: int) -> LineRecord:
         """Return one line, and leave the others packed."""
         if "lines" in self.__dict__ or self._packed.escaped:
@@ -394,31 +402,6 @@ class Segment:
     @cached_property
     def _line_parts(self) -> list[Raw]:
         return _split(self._packed.lines)
-
-    @cached_property
-    def messages(self) -> list[MessageRecord]:
-        """The messages that begin here."""
-        return _MESSAGES.unpack(self._packed.messages, self._packed.escaped)
-
-    @cached_property
-    def calls(self) -> list[CallRecord]:
-        """The calls that stand here."""
-        return _CALLS.unpack(self._packed.calls, self._packed.escaped)
-
-    @cached_property
-    def events(self) -> list[EventRecord]:
-        """What happened by lines that are no calls."""
-        return _EVENTS.unpack(self._packed.events, self._packed.escaped)
-
-    @cached_property
-    def sightings(self) -> list[SightingRecord]:
-        """What the lines say about usage."""
-        return _SIGHTINGS.unpack(self._packed.sightings, self._packed.escaped)
-
-    @cached_property
-    def branches(self) -> list[BranchPart]:
-        """What there is of branches, by their numbers."""
-        return _BRANCHES.unpack(self._packed.branches, self._packed.escaped)
 
     def may_have_message(self, id: str) -> bool:
         """Tell whether a message with an id may be here; mostly without unpacking anything."""

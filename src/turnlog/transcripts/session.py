@@ -7,7 +7,7 @@ files of sub-agents are not even read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -70,6 +70,7 @@ class Session:
         self._folder = folder
         self._load = load
         self._opened: dict[int, Conversation] = {}
+        self._work_list = WorkList()
 
     def __repr__(self) -> str:
         return f"Session(path={None if self.path is None else str(self.path)!r}, lines={len(self.lines)})"
@@ -165,13 +166,8 @@ class Session:
     @cached_property
     def problems(self) -> tuple[LineProblem, ...]:
         """What is wrong or unknown, in all files of the session."""
-        others = (line for source in self.sources.agents for line in source.lines)
-        journals = (line for source in self.sources.workflows for line in source.journal)
-        found = (
-            LineProblem(line.at, problem)
-            for line in (*self.lines, *others, *journals)
-            for problem in line.problems
-        )
+        lines = (*self.lines, *self._list_other_lines())
+        found = (LineProblem(line.at, problem) for line in lines for problem in line.problems)
         return (*found, *self.sources.problems)
 
     def count_problems(self) -> int:
@@ -181,7 +177,11 @@ class Session:
     @cached_property
     def book(self) -> UsageBook:
         """What each answer used and cost; it is kept up when the session is extended."""
-        return self._open_book(UsageFold(self.conversation.live_lines))
+        fold = UsageFold(self.conversation.live_lines)
+        for source in self.sources.agents:
+            for line in source.lines:
+                fold.add(line)
+        return UsageBook(fold, self.prices)
 
     def finish(self) -> None:
         """Build one part after the other, and let go of what only further lines would need.
@@ -241,13 +241,6 @@ class Session:
             divided = Divided(0)
         return SessionGrowth(main, divided, book.add((*lines, *others)), is_concerned)
 
-    def _open_book(self, fold: UsageFold) -> UsageBook:
-        """Return what each answer cost; `fold` has the transcript's lines."""
-        for source in self.sources.agents:
-            for line in source.lines:
-                fold.add(line)
-        return UsageBook(fold, self.prices)
-
     @cached_property
     def sources(self) -> Sources:
         """What lies beside the transcript."""
@@ -255,9 +248,12 @@ class Session:
 
     @cached_property
     def _other_problems(self) -> int:
-        agents = (line for source in self.sources.agents for line in source.lines)
-        journals = (line for source in self.sources.workflows for line in source.journal)
-        return sum(len(line.problems) for line in (*agents, *journals)) + len(self.sources.problems)
+        return sum(len(line.problems) for line in self._list_other_lines()) + len(self.sources.problems)
+
+    def _list_other_lines(self) -> Iterator[Line]:
+        """Yield the lines that stand beside the transcript."""
+        yield from (line for source in self.sources.agents for line in source.lines)
+        yield from (line for source in self.sources.workflows for line in source.journal)
 
     @cached_property
     def _built_agents(self) -> Agents:
@@ -281,10 +277,6 @@ class Session:
     @cached_property
     def _call_tally(self) -> CallTally:
         return CallTally(self.conversation.live_calls)
-
-    @cached_property
-    def _work_list(self) -> WorkList:
-        return WorkList()
 
 
 _OUTDATED = frozenset({"_built_agents", "panel", "problems", "summary", "turns", "work"})

@@ -349,26 +349,24 @@ def view_call(request: CanUseToolRequest) -> View[ToolInput]:
     return view_input(ToolUseBlock(name=request.tool_name, input=request.input))
 
 
-class Pending(Struct, frozen=True):
-    """A request that waits for its reply."""
-
+class _OfRequest(Struct, frozen=True):
     request_id: str
     request: Value | UnknownTagged
+
+
+class Pending(_OfRequest, frozen=True):
+    """A request that waits for its reply."""
+
     deadline: float | None = None
 
 
-class Requested(Struct, frozen=True):
+class Requested(_OfRequest, frozen=True):
     """The other side asks for something, and waits for `reply` or `fail`."""
 
-    request_id: str
-    request: Value | UnknownTagged
 
-
-class Replied(Struct, frozen=True):
+class Replied(_OfRequest, frozen=True):
     """The other side answered our request."""
 
-    request_id: str
-    request: Value | UnknownTagged
     body: SuccessBody | ErrorBody
 
     @property
@@ -383,25 +381,16 @@ class Replied(Struct, frozen=True):
         return None
 
 
-class Cancelled(Struct, frozen=True):
+class Cancelled(_OfRequest, frozen=True):
     """The other side withdrew its request: stop, and do not answer."""
 
-    request_id: str
-    request: Value | UnknownTagged
 
-
-class TimedOut(Struct, frozen=True):
+class TimedOut(_OfRequest, frozen=True):
     """Our request got no reply in time."""
 
-    request_id: str
-    request: Value | UnknownTagged
 
-
-class Lost(Struct, frozen=True):
+class Lost(_OfRequest, frozen=True):
     """Our request got no reply before the conversation ended."""
-
-    request_id: str
-    request: Value | UnknownTagged
 
 
 class Ignored(Struct, frozen=True):

@@ -289,7 +289,10 @@ class Board:
             types = tuple(dict.fromkeys(types))
             if _ASSISTANT in types:  # an answer that says something is more than its calls
                 types = tuple([each for each in types if each is not _TOOL_USE])
-        role = _answer_role(types) if answer else Role.USER if type(at.entry) is QueueOperation else role_of(at)
+        if answer:
+            role = next((role for type_, role in _ROLES if type_ in types), Role.ASSISTANT)
+        else:
+            role = Role.USER if type(at.entry) is QueueOperation else role_of(at)
         agent = getattr(first.entry, "agent_id", None)
         lane = _MAIN_LANE
         if draft.lane is not None:
@@ -321,10 +324,6 @@ def lane_of(line: Line) -> object:
     if getattr(line.entry, "is_sidechain", True) is not True or not is_sidechain(line):
         return None
     return getattr(line.entry, "agent_id", None) or getattr(line.entry, "parent_tool_use_id", None) or True
-
-
-def _answer_role(types: tuple[MessageType, ...]) -> Role:
-    return next((role for type_, role in _ROLES if type_ in types), Role.ASSISTANT)
 
 
 _FILLERS = frozenset({"No response requested."})
@@ -587,7 +586,8 @@ class QueueSettler:
             return low
         self._queue.has_changed = False
         wanted = self._list_wanted()
-        changed = {at for at in self._shown.keys() | wanted.keys() if self._shown.get(at) != _rule(wanted, at)}
+        rules = {at: rule for at, (_, rule) in wanted.items()}
+        changed = {at for at in self._shown.keys() | rules.keys() if self._shown.get(at) != rules.get(at)}
         if not changed:
             return low
         board = self._board
@@ -601,7 +601,7 @@ class QueueSettler:
                 board.start(at, rule, None, [prompt_type(rule)]).prompt = prompt
         board.drafts[low:] = sorted(board.drafts[low:], key=lambda draft: draft.first)
         self._vacated += changed
-        self._shown = {at: rule for at, (_, rule) in wanted.items()}
+        self._shown = rules
         return low
 
     def take_vacated(self) -> list[int]:
@@ -701,10 +701,6 @@ def settle_superseded(board: Board, superseded: Iterable[str], index: LineIndex)
             board.rules[draft.gathered[0]] = draft.rule
 
 
-def _rule(wanted: Mapping[int, tuple[Prompt, Rule]], at: int) -> Rule | None:
-    return wanted[at][1] if at in wanted else None
-
-
 def _without(waiting: Mapping[object, Draft], lane: object) -> Mapping[object, Draft]:
     if lane not in waiting:
         return waiting
@@ -751,8 +747,11 @@ class TimelineBuilder:
         self.placements: list[Placement] = []
         self._calls = calls
         self._index = index
+        self._begin(lines)
+
+    def _begin(self, lines: Sequence[Line]) -> None:
         self._board = Board(lines)
-        self._gathering = Gathering(self._board, calls, index)
+        self._gathering = Gathering(self._board, self._calls, self._index)
         self._queue = QueueSettler(self._board, self._gathering.queue)
         self._thinking = ThinkingSettler(self._board)
 
@@ -792,10 +791,7 @@ class TimelineBuilder:
         for number, draft in enumerate(draft for draft in board.drafts if draft.lines):
             draft.number = number
         self._place(range(len(board.rules)))
-        self._board = Board(())
-        self._gathering = Gathering(self._board, self._calls, self._index)
-        self._queue = QueueSettler(self._board, self._gathering.queue)
-        self._thinking = ThinkingSettler(self._board)
+        self._begin(())
         drafts = board.drafts
         drafts.reverse()
         for others in (board.draft_of, board.grown, board.touched):
