@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import turnlog
 from turnlog.transcripts.actions import HookLine, HookRun, merge_runs, read_event, read_hook_line, tell_event
-from turnlog.transcripts.hooks import NEAR, Told, match_lines
+from turnlog.transcripts.hooks import NEAR, HookMention, match_lines
 from turnlog.transcripts.segment_builder import time_of
 
 SECOND = 1_000_000
@@ -88,42 +88,42 @@ def test_every_attachment_says_what_came_of_a_hook(
 
 def test_a_line_belongs_to_the_delivery_about_the_same_call() -> None:
     deliveries = [
-        Told("PreToolUse", "toolu_1", 0, "a"),
-        Told("PreToolUse", "toolu_2", 5 * SECOND, "b"),
-        Told("PostToolUse", "toolu_2", 6 * SECOND, "c"),
-        Told("PreToolUse", "toolu_2", 90 * SECOND, "d"),  # asked again
+        HookMention("PreToolUse", "toolu_1", 0, "a"),
+        HookMention("PreToolUse", "toolu_2", 5 * SECOND, "b"),
+        HookMention("PostToolUse", "toolu_2", 6 * SECOND, "c"),
+        HookMention("PreToolUse", "toolu_2", 90 * SECOND, "d"),  # asked again
     ]
     lines = [
-        Told("PreToolUse", "toolu_1", 500 * SECOND),  # however late
-        Told("PreToolUse", "toolu_2", 7 * SECOND),
-        Told("PreToolUse", "toolu_2", 80 * SECOND),
-        Told("PreToolUse", "toolu_3", 0),  # nobody delivered it, and no other stands in for it
-        Told("PostToolUse", "toolu_1", 6 * SECOND),
-        Told("PreToolUse", "toolu_1", None),
+        HookMention("PreToolUse", "toolu_1", 500 * SECOND),  # however late
+        HookMention("PreToolUse", "toolu_2", 7 * SECOND),
+        HookMention("PreToolUse", "toolu_2", 80 * SECOND),
+        HookMention("PreToolUse", "toolu_3", 0),  # nobody delivered it, and no other stands in for it
+        HookMention("PostToolUse", "toolu_1", 6 * SECOND),
+        HookMention("PreToolUse", "toolu_1", None),
     ]
     assert match_lines(lines, deliveries) == {0: 0, 1: 1, 2: 3, 5: 0}
 
 
 def test_a_line_about_no_call_belongs_to_the_nearest_delivery_that_is_near() -> None:
     deliveries = [
-        Told("Stop", None, 0, "a"),
-        Told("Stop", None, 8 * SECOND, "b"),
-        Told("Stop", "toolu_1", 3, "c"),
+        HookMention("Stop", None, 0, "a"),
+        HookMention("Stop", None, 8 * SECOND, "b"),
+        HookMention("Stop", "toolu_1", 3, "c"),
     ]
     lines = [
-        Told("Stop", "own", 3 * SECOND),
-        Told("Stop", None, 5 * SECOND),
-        Told("Stop", None, 4 * SECOND),  # as far from both
-        Told("Stop", None, 8 * SECOND + NEAR),
-        Told("Stop", None, 8 * SECOND + NEAR + 1),
-        Told("SessionStart", None, 0),
-        Told("Stop", None, None),
+        HookMention("Stop", "own", 3 * SECOND),
+        HookMention("Stop", None, 5 * SECOND),
+        HookMention("Stop", None, 4 * SECOND),  # as far from both
+        HookMention("Stop", None, 8 * SECOND + NEAR),
+        HookMention("Stop", None, 8 * SECOND + NEAR + 1),
+        HookMention("SessionStart", None, 0),
+        HookMention("Stop", None, None),
     ]
     assert match_lines(lines, deliveries) == {0: 0, 1: 1, 2: 0, 3: 1}
 
 
 _told = st.builds(
-    Told,
+    HookMention,
     st.sampled_from(["Stop", "PreToolUse"]),
     st.sampled_from([None, "t1", "t2"]),
     st.none() | st.integers(0, 4 * NEAR),
@@ -137,9 +137,9 @@ _told = st.builds(
     data=st.data(),
 )
 def test_the_order_in_which_lines_and_deliveries_are_given_does_not_matter(
-    lines: list[Told], deliveries: list[Told], data: st.DataObject
+    lines: list[HookMention], deliveries: list[HookMention], data: st.DataObject
 ) -> None:
-    def name(lines: list[Told], deliveries: list[Told]) -> list[tuple[str, str]]:
+    def name(lines: list[HookMention], deliveries: list[HookMention]) -> list[tuple[str, str]]:
         found = match_lines(lines, deliveries)
         return sorted((repr(lines[line]), deliveries[delivery].id) for line, delivery in found.items())
 
@@ -224,12 +224,12 @@ def test_all_hook_lines_of_the_corpus_belong_to_deliveries_made_from_them(corpus
     for path in sorted((corpus / "sessions").rglob("*.jsonl")):
         if b"hookEvent" not in path.read_bytes():
             continue
-        lines: list[Told] = []
+        lines: list[HookMention] = []
         for line in turnlog.read(path).lines:
             event, hook = read_event(line), read_hook_line(line.entry)
             at = time_of(line)
             if event is not None and event.hook is not None and hook is not None and at is not None:
-                lines.append(Told(event.hook, hook.tool_use_id, at - 1000 * (hook.duration_ms or 0)))
+                lines.append(HookMention(event.hook, hook.tool_use_id, at - 1000 * (hook.duration_ms or 0)))
         events = {
             (
                 told.event,
@@ -238,7 +238,7 @@ def test_all_hook_lines_of_the_corpus_belong_to_deliveries_made_from_them(corpus
             for told in reversed(lines)
         }
         deliveries = [
-            Told(told.event, id if isinstance(id, str) else None, (told.at or 0) - 50_000, str(number))
+            HookMention(told.event, id if isinstance(id, str) else None, (told.at or 0) - 50_000, str(number))
             for number, ((_, id), told) in enumerate(events.items())
         ]
         found = match_lines(lines, deliveries)

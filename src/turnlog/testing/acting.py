@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from turnlog.testing.memory_session import FileRecords, is_event
 from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.hooks import HookDelivery, Told, match_lines
+from turnlog.transcripts.hooks import HookDelivery, HookMention, match_lines
 from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.sessions import (
@@ -116,9 +116,9 @@ class ScannedSession:
         lines = [
             (each.source, row) for each in self.chapters for row in each.records.events if row.hook is not None
         ]
-        told = [Told(row.hook or "", row.tool_use_id, row.time) for _, row in lines]
+        told = [HookMention(row.hook or "", row.tool_use_id, row.time) for _, row in lines]
         deliveries = [
-            Told(each.event_name, each.tool_use_id, each.received_ns // 1000, each.delivery_id)
+            HookMention(each.event_name, each.tool_use_id, each.received_ns // 1000, each.delivery_id)
             for each in self.deliveries
         ]
         found = match_lines(told, deliveries)

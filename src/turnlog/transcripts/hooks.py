@@ -319,7 +319,7 @@ def find_text(fields: Mapping[str, Raw], name: str) -> str | None:
         return None
 
 
-class Told(Struct, frozen=True, gc=False):
+class HookMention(Struct, frozen=True, gc=False):
     """What a line or a delivery says of the event that it tells of."""
 
     event: str
@@ -377,9 +377,9 @@ class HookDelivery(Struct, frozen=True, kw_only=True, dict=True, array_like=True
         return self._object or {}
 
     @property
-    def told(self) -> Told:
+    def told(self) -> HookMention:
         """What decides which lines tell of the same event."""
-        return Told(self.event_name, self.tool_use_id, self.received_ns // 1000, self.delivery_id)
+        return HookMention(self.event_name, self.tool_use_id, self.received_ns // 1000, self.delivery_id)
 
 
 class DeliveryFilter(Struct, frozen=True, gc=False, kw_only=True):
@@ -455,7 +455,7 @@ def _find_context(rule: EventRule, fields: Mapping[str, Raw]) -> str | None:
     return msgspec.json.encode(there).decode(errors="replace") if there else None
 
 
-def match_lines(lines: Sequence[Told], deliveries: Sequence[Told]) -> dict[int, int]:
+def match_lines(lines: Sequence[HookMention], deliveries: Sequence[HookMention]) -> dict[int, int]:
     """Return which line belongs to which delivery; the order in which either is given does not matter."""
     by_call: dict[tuple[str, str], list[int]] = {}
     by_event: dict[str, list[int]] = {}
@@ -473,10 +473,10 @@ def match_lines(lines: Sequence[Told], deliveries: Sequence[Told]) -> dict[int, 
     return found
 
 
-def _is_near(line: Told, delivery: Told) -> bool:
+def _is_near(line: HookMention, delivery: HookMention) -> bool:
     return line.at is not None and delivery.at is not None and abs(line.at - delivery.at) <= NEAR
 
 
-def _rank(line: Told, delivery: Told) -> tuple[int, int, str]:
+def _rank(line: HookMention, delivery: HookMention) -> tuple[int, int, str]:
     at = delivery.at or 0
     return (0 if line.at is None else abs(line.at - at), at, delivery.id)

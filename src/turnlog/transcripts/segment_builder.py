@@ -23,8 +23,9 @@ from turnlog.messages.envelope import Envelope, read_microseconds
 from turnlog.transcripts.actions import read_event
 from turnlog.transcripts.agents import Agent
 from turnlog.transcripts.calls import find_file
-from turnlog.transcripts.conversation.conversation import Conversation, Growth
+from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.messages import Message, Rule
+from turnlog.transcripts.conversation.timeline import Growth
 from turnlog.transcripts.segments import (
     SEGMENT,
     AgentRecord,

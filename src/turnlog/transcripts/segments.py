@@ -30,7 +30,7 @@ from zstandard import (
 )
 
 from turnlog.instants import from_microseconds
-from turnlog.transcripts.hooks import Told
+from turnlog.transcripts.hooks import HookMention
 from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
 
 
@@ -134,9 +134,9 @@ class EventRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
     """The call that this was about, or an id of its own."""
 
     @property
-    def told(self) -> Told:
+    def told(self) -> HookMention:
         """If it tells of a hook event, what decides which delivery tells of the same."""
-        return Told(self.hook or "", self.tool_use_id, self.time)
+        return HookMention(self.hook or "", self.tool_use_id, self.time)
 
 
 class SightingRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):

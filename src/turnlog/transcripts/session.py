@@ -18,10 +18,11 @@ from turnlog.messages import Line
 from turnlog.transcripts.agent_builder import Agents, build_agents, concerns_agents
 from turnlog.transcripts.agents import NOTHING, Agent, LineProblem, Sources, Workflow, WorkList, load_sources
 from turnlog.transcripts.calls import Call, Result
-from turnlog.transcripts.conversation.conversation import Conversation, Growth
+from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.messages import Compaction, Message, Placement
+from turnlog.transcripts.conversation.timeline import Growth
 from turnlog.transcripts.conversation.tree import Panel, Tree, build_panel
-from turnlog.transcripts.conversation.turns import AgentWork, Divided, Division, Turn, list_turns
+from turnlog.transcripts.conversation.turns import AgentWork, Division, Turn, TurnChanges, list_turns
 from turnlog.transcripts.dumps import list_dumped, list_offsets
 from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.summary import CallTally, Summary, SummaryFold
@@ -34,7 +35,7 @@ class SessionGrowth(Struct, frozen=True, gc=False):
 
     main: Growth
     """Of the transcript."""
-    divided: Divided
+    divided: TurnChanges
     """Of the turns; from the first one on if all were divided anew."""
     answers: frozenset[str] = frozenset()
     """Answers of which lines tell that came now."""
@@ -238,7 +239,7 @@ class Session:
             divided = division.extend(main.message, main.anchored)
         else:
             self.__dict__.pop("division", None)
-            divided = Divided(0)
+            divided = TurnChanges(0)
         return SessionGrowth(main, divided, book.add((*lines, *others)), is_concerned)
 
     @cached_property

@@ -356,7 +356,7 @@ class LineageBuilder:
 
     def _relink_compactions(self) -> None:
         """Put what each compaction kept behind its summary."""
-        relinking = Relinking(self.parents, self._index)
+        relinking = CompactionRelinker(self.parents, self._index)
         for index in self._boundaries:
             entry: Any = self.lines[index].entry
             metadata = entry.compact_metadata
@@ -433,7 +433,7 @@ class LineageBuilder:
             self._move(index, holder, Reason.CALL)
 
 
-class Relinking:
+class CompactionRelinker:
     """Moves lines about compactions; those that these name and that are missing are noted in the index."""
 
     def __init__(self, parents: list[int | None], index: LineIndex) -> None:

@@ -194,7 +194,7 @@ class Draft:
         return sorted(found)
 
 
-class Board:
+class DraftTable:
     """What becomes of each line, as far as it is known."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
@@ -351,10 +351,10 @@ _SILENT = {
 _ANSWER, _RESULT, _TOOL_RESULT = Rule.ANSWER, Rule.RESULT, Role.TOOL_RESULT
 
 
-class Gathering:
+class MessageGatherer:
     """What the lines so far amount to."""
 
-    def __init__(self, board: Board, calls: CallPlaces, index: LineIndex) -> None:
+    def __init__(self, board: DraftTable, calls: CallPlaces, index: LineIndex) -> None:
         self.board = board
         self.calls = calls
         self.index = index
@@ -540,21 +540,21 @@ class Gathering:
             self.board.abort(answer)
 
 
-_HANDLERS: dict[type, Callable[[Gathering, int, Line, Any], None]] = {
-    UserEntry: Gathering._add_user,
-    sdk.UserMessage: Gathering._add_user,
-    sdk.UserMessageReplay: Gathering._add_user,
-    AssistantEntry: Gathering._add_answer,
-    sdk.AssistantMessage: Gathering._add_answer,
-    AttachmentEntry: Gathering._add_attachment,
-    ProgressEntry: Gathering._add_progress,
-    sdk.ToolProgressMessage: Gathering._add_progress,
-    system.SystemNotice: Gathering._add_notice,
-    system.LocalCommand: Gathering._add_local_command,
-    system.StopHookSummary: Gathering._add_hook_summary,
-    Summary: Gathering._add_summary,
-    QueueOperation: Gathering._add_queue_operation,
-    system.ModelRefusalFallback: Gathering._add_refusal,
+_HANDLERS: dict[type, Callable[[MessageGatherer, int, Line, Any], None]] = {
+    UserEntry: MessageGatherer._add_user,
+    sdk.UserMessage: MessageGatherer._add_user,
+    sdk.UserMessageReplay: MessageGatherer._add_user,
+    AssistantEntry: MessageGatherer._add_answer,
+    sdk.AssistantMessage: MessageGatherer._add_answer,
+    AttachmentEntry: MessageGatherer._add_attachment,
+    ProgressEntry: MessageGatherer._add_progress,
+    sdk.ToolProgressMessage: MessageGatherer._add_progress,
+    system.SystemNotice: MessageGatherer._add_notice,
+    system.LocalCommand: MessageGatherer._add_local_command,
+    system.StopHookSummary: MessageGatherer._add_hook_summary,
+    Summary: MessageGatherer._add_summary,
+    QueueOperation: MessageGatherer._add_queue_operation,
+    system.ModelRefusalFallback: MessageGatherer._add_refusal,
 }
 
 
@@ -574,7 +574,7 @@ _NOBODY: Mapping[object, Draft] = {}
 class QueueSettler:
     """Shows what still waits in the queue, and what was delivered and stands nowhere else."""
 
-    def __init__(self, board: Board, queue: PromptQueue) -> None:
+    def __init__(self, board: DraftTable, queue: PromptQueue) -> None:
         self._board = board
         self._queue = queue
         self._shown: dict[int, Rule] = {}
@@ -623,7 +623,7 @@ class QueueSettler:
 class ThinkingSettler:
     """Hands thinking that stands alone to the next answer of its lane, if one comes before a prompt."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: DraftTable) -> None:
         self._board = board
         self._before: list[Mapping[object, Draft]] = []
         """What waited before each draft, by lane."""
@@ -685,7 +685,7 @@ class ThinkingSettler:
         thinking.lines = []
 
 
-def settle_superseded(board: Board, superseded: Iterable[str], index: LineIndex) -> None:
+def settle_superseded(board: DraftTable, superseded: Iterable[str], index: LineIndex) -> None:
     """Hide what other lines say that they replace."""
     for uuid in superseded:
         at = index.look_for(uuid)
@@ -718,17 +718,23 @@ class Timeline(Struct, frozen=True, gc=False):
     """One for each line."""
 
 
-class Stretch(Struct, frozen=True, gc=False):
-    """What of a timeline is new: all messages from one on, and a few before."""
+class Growth(Struct, frozen=True, gc=False):
+    """What of a conversation is new, or may be another than it was."""
 
-    message: int
-    """From which message on all are new."""
     line: int
-    """From which line on lines may have another place, or belong to another message."""
+    """From which line on lines are new."""
+    message: int
+    """From which message on messages are new: 0 if all of them were built anew."""
     touched: frozenset[int] = frozenset()
-    """Messages before, to which something was added."""
+    """Messages before to which something was added."""
+    flipped: frozenset[int] = frozenset()
+    """Messages before that came on the active way, or off it."""
     moved: tuple[int, ...] = ()
-    """Lines before those that came now whose places were written anew."""
+    """Lines before whose places were written anew: they may belong to other messages."""
+    calls: tuple[int, ...] = ()
+    """Calls that are new or have changed, in order."""
+    anchored: int = 0
+    """From which line on lines may stand at or below other messages than before."""
 
 
 def build_timeline(lines: Sequence[Line], calls: Sequence[Call], index: LineIndex | None = None) -> Timeline:
@@ -750,12 +756,12 @@ class TimelineBuilder:
         self._begin(lines)
 
     def _begin(self, lines: Sequence[Line]) -> None:
-        self._board = Board(lines)
-        self._gathering = Gathering(self._board, self._calls, self._index)
+        self._board = DraftTable(lines)
+        self._gathering = MessageGatherer(self._board, self._calls, self._index)
         self._queue = QueueSettler(self._board, self._gathering.queue)
         self._thinking = ThinkingSettler(self._board)
 
-    def extend(self, calls: Iterable[int] = (), *, is_last: bool = False) -> Stretch | None:
+    def extend(self, calls: Iterable[int] = (), *, is_last: bool = False) -> Growth | None:
         """Take the lines that came, and the calls that are new or changed with them.
 
         Return what is new; None if that cannot be told, and all has to be built anew. If this `is_last`, it
@@ -776,14 +782,14 @@ class TimelineBuilder:
         if is_last:
             del gathering  # all drafts are in it
             self._build_last()
-            return Stretch(0, 0)
+            return Growth(0, 0)
         first = self._build_messages(low)
         touched = self._build_touched(first, calls) if first else frozenset()
         moved = self._list_moved(low) if start else []
         self._place((*moved, *range(start, len(board.rules))))
         board.grown.clear()
         board.touched.clear()
-        return Stretch(first, min((start, *moved)), touched, tuple(moved))
+        return Growth(start, first, touched, moved=tuple(moved), anchored=min((start, *moved)))
 
     def _build_last(self) -> None:
         """Build all messages, and let go of each draft as it is built: nothing comes any more."""

@@ -303,7 +303,7 @@ class Branches:
             todo += reversed(self._edges.list_children(own))
 
 
-class Way:
+class ActivePath:
     """The way to where the conversation stands: to the message that is the newest, or said to be it.
 
     Where nobody but sub-agents speaks, it is the way to the last message.
@@ -452,7 +452,7 @@ class TreeBuilder:
     ) -> None:
         """Take lines, the line that each follows, whether any follows one further down, and the messages."""
         self.edges = Edges(lineage, forward, messages, placements)
-        self.way = Way(lines, messages, placements, self.edges)
+        self.way = ActivePath(lines, messages, placements, self.edges)
         self._forks = Forks(messages, self.edges)
         self._branches = Branches(self.edges)
 

@@ -26,7 +26,7 @@ from turnlog.transcripts.segments import (
 
 _GAP = 2
 """Bytes between lines next to each other."""
-_STRETCH = 1 << 20
+_READ_AT_ONCE = 1 << 20
 """Bytes that are read together."""
 
 
@@ -169,7 +169,7 @@ class Chapter:
             start = spans[-1][0] if spans else 0
             end = line.offset + line.length
             # Lines next to each other are read together.
-            if spans and 0 <= line.offset - sum(spans[-1]) <= _GAP and end - start <= _STRETCH:
+            if spans and 0 <= line.offset - sum(spans[-1]) <= _GAP and end - start <= _READ_AT_ONCE:
                 spans[-1] = start, end - start
             else:
                 spans.append((line.offset, line.length))

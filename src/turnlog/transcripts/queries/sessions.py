@@ -30,7 +30,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.hooks import NEAR, DeliveryFilter, HookDelivery, Told, match_lines
+from turnlog.transcripts.hooks import NEAR, DeliveryFilter, HookDelivery, HookMention, match_lines
 from turnlog.transcripts.kinds import CallState, Category
 from turnlog.transcripts.queries.chapters import EVERY_CALL, CallFilter, Chapter, ChapterFacts, SegmentReader
 from turnlog.transcripts.segments import (
@@ -264,7 +264,7 @@ class SessionTimeline(SessionRecords):
             places[hook.id] = place
         return places
 
-    def list_hooks_near(self, lines: Iterable[Told]) -> list[HookDelivery]:
+    def list_hooks_near(self, lines: Iterable[HookMention]) -> list[HookDelivery]:
         """Return the hook events that lines may tell of: about the same call, or near in time."""
         told = list(lines)
         calls = {(each.event, each.tool_use_id) for each in told if each.tool_use_id is not None}
@@ -380,7 +380,7 @@ def _rank(fact: HookDelivery, is_of_call: bool) -> tuple[bool, int, str]:
     return (not (is_of_call and fact.event_name in FIRST_EVENTS), fact.received_ns, fact.delivery_id)
 
 
-def _join_times(told: Iterable[Told]) -> Iterator[tuple[int, int, set[str]]]:
+def _join_times(told: Iterable[HookMention]) -> Iterator[tuple[int, int, set[str]]]:
     """Yield stretches of time, in microseconds, in which events may be that lines tell of."""
     spans = sorted((each.at - NEAR, each.event) for each in told if each.at is not None)
     held: tuple[int, int, set[str]] | None = None
