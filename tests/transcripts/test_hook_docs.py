@@ -9,7 +9,7 @@ import pytest
 from turnlog.messages.hook_events import HOOK_EVENTS, HookEventName
 from turnlog.transcripts.hooks import EVENTS, NOTIFICATIONS, render_events, render_notifications
 
-PAGE = Path(__file__).parents[3] / "docs" / "hooks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "hooks.md"
 
 
 @pytest.mark.parametrize(

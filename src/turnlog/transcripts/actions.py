@@ -310,7 +310,7 @@ _NOTED = frozenset({None, "context", "told"})
 _ERROR = "error"
 
 
-class Event(Struct, frozen=True, gc=False, kw_only=True):
+class Event(Struct, frozen=True, gc=False):
     """What a line tells that happened."""
 
     category: Category
@@ -334,17 +334,11 @@ def read_event(line: Line) -> Event | None:
     if category is None:
         return None
     hook = read_hook_line(entry)
-    if hook is not None and hook.event:
-        return Event(
-            category=category,
-            name=hook.event,
-            state=_judge(hook),
-            duration_ms=hook.duration_ms,
-            hook=hook.event,
-            tool_use_id=hook.tool_use_id,
-        )
+    if hook is not None and (event := hook.event):
+        state, took = _judge(hook), hook.duration_ms
+        return Event(category, event, state, took, hook=event, tool_use_id=hook.tool_use_id)
     state = ActionState.FAILED if category is Category.ERROR else ActionState.NOTE
-    return Event(category=category, name=_name(entry), state=state, duration_ms=_find_duration(entry))
+    return Event(category, _name(entry), state, _find_duration(entry))
 
 
 def _may_be_error(entry: Any) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from turnlog.messages import Dialect, Line
 from turnlog.messages.entries import AssistantEntry, UserEntry
@@ -204,22 +204,19 @@ def build_calls(lines: Iterable[Line]) -> Calls:
     return builder.build()
 
 
-class _Batch:
+class _Batch(Struct, eq=False):
     """The calls of spec 000 that were made at once, and wait for their results."""
 
-    __slots__ = ("answered", "calls", "followers", "last", "open", "trusts_parents", "unsure")
-
-    def __init__(self) -> None:
-        self.open: deque[int] = deque()
-        self.calls = 0
-        self.last = -1
-        self.answered = False
-        self.trusts_parents: bool | None = None
-        """Whether a result under the last call answers that call; None as long as no other result tells."""
-        self.unsure: Result | None = None
-        """The result under the last call, as long as that is not known."""
-        self.followers: set[str | None] = set()
-        """The uuids of that result, and of the lines that follow it."""
+    open: deque[int] = field(default_factory=deque)
+    calls: int = 0
+    last: int = -1
+    answered: bool = False
+    trusts_parents: bool | None = None
+    """Whether a result under the last call answers that call; None as long as no other result tells."""
+    unsure: Result | None = None
+    """The result under the last call, as long as that is not known."""
+    followers: set[str | None] = set()
+    """The uuids of that result, and of the lines that follow it."""
 
 
 class CallBuilder:

@@ -188,15 +188,12 @@ class _Origin:
         return self.taken_answers.keys() <= self.answers.keys()
 
 
-class _StoredCall:
+class _StoredCall(Struct, eq=False):
     """What is known of a call that stands as a document."""
 
-    __slots__ = ("id", "name", "sessions")
-
-    def __init__(self, name: tuple[str, int] | None) -> None:
-        self.name = name
-        self.sessions: dict[str, None] = {}
-        self.id: str | None = None
+    name: tuple[str, int] | None
+    sessions: dict[str, None] = {}
+    id: str | None = None
 
 
 class StoredParents:

@@ -49,6 +49,7 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 def path_text(path: str | Path) -> str:
@@ -183,17 +184,13 @@ def read_session_folder(lister: FolderLister, session: SessionFiles, listing: Li
             runs[run_id] = WorkflowFiles(run_id, journal, path)
         else:
             (meta if name.endswith(".json") and not parent else others).append(path)
-    return SessionFiles(
-        session_id=session.session_id,
-        path=session.path,
-        project_folder=session.project_folder,
-        own_folder=session.own_folder,
+    return replace(
+        session,
         agents=(*session.agents, *pair_agents(agent_files)),
         workflows=tuple(runs[run_id] for run_id in sorted(runs)),
         tool_results=tuple(results),
         meta=tuple(meta),
         others=tuple(others),
-        capture=session.capture,
     )
 
 
@@ -454,7 +451,8 @@ class _Search:
         todo = [(root, self._list(root))]
         while todo:
             folder, listing = todo.pop()
-            inner = self._sort_folders(folder, listing, is_root=folder == root)
+            names = (name for name in listing.folders if name != _MEMORY or folder == root)
+            inner = {name: self._list(folder / name) for name in names}
             todo += reversed(self._add_sessions(folder, listing, inner))
 
     def look_at(self, path: Path, folder_is_enough: bool = False) -> None:
@@ -477,11 +475,6 @@ class _Search:
 
     def _list(self, folder: Path) -> Listing:
         return self.lister.list_folder(os.fspath(folder), os.fspath(folder))
-
-    def _sort_folders(self, folder: Path, listing: Listing, is_root: bool) -> dict[str, Listing]:
-        """Return the folders inside, each with what it holds."""
-        names = [name for name in listing.folders if name != _MEMORY or is_root]
-        return {name: self._list(folder / name) for name in names}
 
     def _add_sessions(
         self, folder: Path, listing: Listing, inner: dict[str, Listing]

@@ -82,10 +82,9 @@ class LineIndex:
     def find(self, line: Line) -> int | None:
         """Return the position of a line, by identity; None if it is not among them."""
         found = self._by_id.get(id(line))
-        return self._find_place(line) if found is None else found
-
-    def _find_place(self, line: Line) -> int | None:
-        """Return the position that a line says it has, if it stands there."""
+        if found is not None:
+            return found
+        # A line may say which position it has; what counts is whether it stands there.
         position: int | None = getattr(line, "position", None)
         if position is None or position >= len(self._among) or self._among[position] is not line:
             return None

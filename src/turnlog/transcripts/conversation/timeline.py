@@ -135,38 +135,32 @@ _SHARED: dict[tuple[MessageType, ...], tuple[MessageType, ...]] = {}
 """There are few of them, and many messages."""
 
 
-class Draft:
+class Draft(Struct, eq=False):
     """A message in the making: what was gathered for it, and what it is for now."""
 
-    __slots__ = (
-        "aborted", "first", "folded", "gathered", "gathered_types", "is_cut", "is_lone", "lane", "lines",
-        "number", "prompt", "rule", "taken", "taker", "types",
-    )  # fmt: skip
-
-    def __init__(self, rule: Rule, line: int, lane: object, types: tuple[MessageType, ...]) -> None:
-        self.rule = rule
-        self.first = line
-        """The line that began it, and by which messages are in order."""
-        self.gathered = [line]
-        """The lines that it is made of by itself."""
-        self.lines = self.gathered
-        """With the thinking that waited for it; none if it was itself handed to another."""
-        self.lane = lane
-        self.gathered_types = types
-        self.types = types
-        self.folded: list[int] | None = None
-        self.prompt: Prompt | None = None
-        self.aborted = False
-        self.is_lone = False
-        """Whether it is thinking that no answer followed so far."""
-        self.is_cut = False
-        """Whether lines of it were replaced by others."""
-        self.taken: Draft | None = None
-        """The thinking that was handed to it."""
-        self.taker: Draft | None = None
-        """The answer that it was handed to."""
-        self.number: int | None = None
-        """Which message it is."""
+    rule: Rule
+    first: int
+    """The line that began it, and by which messages are in order."""
+    lane: object
+    gathered: list[int]
+    """The lines that it is made of by itself."""
+    lines: list[int]
+    """With the thinking that waited for it; none if it was itself handed to another."""
+    gathered_types: tuple[MessageType, ...]
+    types: tuple[MessageType, ...]
+    folded: list[int] | None = None
+    prompt: Prompt | None = None
+    aborted: bool = False
+    is_lone: bool = False
+    """Whether it is thinking that no answer followed so far."""
+    is_cut: bool = False
+    """Whether lines of it were replaced by others."""
+    taken: Draft | None = None
+    """The thinking that was handed to it."""
+    taker: Draft | None = None
+    """The answer that it was handed to."""
+    number: int | None = None
+    """Which message it is."""
 
     def find_shown(self) -> Draft:
         """Return the draft that is shown in its place."""
@@ -228,7 +222,8 @@ class DraftTable:
 
     def start(self, index: int, rule: Rule, lane: object, types: list[MessageType]) -> Draft:
         """Begin a message with a line."""
-        draft = Draft(rule, index, lane, _share(types))
+        own, shown = [index], _share(types)
+        draft = Draft(rule, index, lane, own, own, shown, shown)
         self.rules[index] = rule
         self.drafts.append(draft)
         self.draft_of[index] = draft

@@ -380,15 +380,17 @@ class Bill(Struct, frozen=True, gc=False):
     """Messages whose price leaves something out, by what that is: the cost includes the rest of them."""
 
 
-class _Sum:
+class _Sum(Struct, eq=False, gc=False):
     """Messages, and what they used, in the making."""
 
-    __slots__ = ("cache_read", "cache_write_1h", "cache_write_5m", "incomplete", "input", "messages", "output",
-                 "web_searches")  # fmt: skip
-
-    def __init__(self) -> None:
-        self.messages = self.incomplete = self.input = self.output = 0
-        self.cache_read = self.cache_write_5m = self.cache_write_1h = self.web_searches = 0
+    messages: int = 0
+    incomplete: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    web_searches: int = 0
 
     def add(self, message: MessageUsage, sign: int) -> None:
         tokens = message.tokens
@@ -403,14 +405,8 @@ class _Sum:
         self.web_searches += sign * tokens.web_searches
 
     def build_tokens(self) -> Tokens:
-        return Tokens(
-            self.input,
-            self.output,
-            self.cache_read,
-            self.cache_write_5m,
-            self.cache_write_1h,
-            self.web_searches,
-        )
+        _, _, *tokens = astuple(self)
+        return Tokens(*tokens)
 
     def build(self) -> Totals:
         return Totals(self.messages, self.incomplete, self.build_tokens())

@@ -209,19 +209,16 @@ def _read_pieces(file: FileIO, buffer: bytearray) -> Iterator[tuple[bytearray, i
         yield buffer, held, False
 
 
-class _Seen:
+class _Seen(Struct, eq=False, gc=False):
     """The lines of one answer in one file and session, so far: the last one with the most output speaks."""
 
-    __slots__ = ("attribution", "ended", "message", "number", "output", "timestamp", "usage")
-
-    def __init__(self, message: _Message, usage: _Usage, output: int, number: int) -> None:
-        self.message = message
-        self.usage = usage
-        self.output = output
-        self.number = number
-        self.timestamp = ""
-        self.ended = False
-        self.attribution = _NOBODY
+    message: _Message
+    usage: _Usage
+    output: int
+    number: int
+    timestamp: str = ""
+    ended: bool = False
+    attribution: Attribution = _NOBODY
 
 
 class _Scanner:
