@@ -9,10 +9,11 @@ so a missing half is a note.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.messages import UNSET, Dialect, Line, Problem, ProblemKind, Raw, UnsetType, permissions
 from turnlog.messages.control import (
@@ -33,11 +34,11 @@ from turnlog.messages.permissions import AddRules, PermissionAllow, PermissionAs
 from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.rules import (
     Demand,
+    LineReport,
     Report,
     Rule,
     Severity,
     Spot,
-    check_given,
     clean,
     declare,
     quote,
@@ -188,58 +189,58 @@ class Control:
         self._report = report
         self._open: dict[str, tuple[Spot, str | None]] = {}
 
-    def add(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+    def add(self, line: Line, here: LineReport) -> None:
         """Take the next frame."""
         match line.entry:
             case ControlRequest() as request:
-                self._add_request(request, faults, spot)
+                self._add_request(request, here)
             case ControlResponse(response=SuccessBody() as body):
-                self._add_reply(body.request_id, body.response, ("response", "response"), spot)
+                self._add_reply(body.request_id, body.response, ("response", "response"), here)
             case ControlResponse(response=ErrorBody(request_id=request_id)):
-                self._settle(request_id, spot)
+                self._settle(request_id, here)
             case FlatControlResponse(response=flat):
                 if flat.result is not UNSET and isinstance(flat.error, str):
                     message = "Expected either `result` or `error`, found both"
-                    self._report.add(RESPONSE_FORM, spot, message, ("response",))
+                    here.add(RESPONSE_FORM, message, ("response",))
                 if isinstance(flat.error, str):
-                    self._settle(flat.request_id, spot)
+                    self._settle(flat.request_id, here)
                 else:
-                    self._add_reply(flat.request_id, flat.result, ("response", "result"), spot)
+                    self._add_reply(flat.request_id, flat.result, ("response", "result"), here)
             case ControlCancelRequest(request_id=request_id):
                 if self._open.pop(request_id, None) is None:
                     message = f"Expected the id of an open request, found {quote(request_id)}"
-                    self._report.add(CANCEL, spot, message, ("request_id",))
+                    here.add(CANCEL, message, ("request_id",))
 
     def finish(self) -> None:
         """Report the requests that are still open."""
         for request_id, (spot, _) in self._open.items():
             self._report.add(ANSWERED, spot, f"Expected a response to request {quote(request_id)}, found none")
 
-    def _add_request(self, frame: ControlRequest, faults: Collection[Path], spot: Spot) -> None:
+    def _add_request(self, frame: ControlRequest, here: LineReport) -> None:
         subtype = subtype_of(frame.request)
         open_request = self._open.get(frame.request_id)
         if open_request is not None:
             number = open_request[0].number
             message = f"Expected an unused id, found {quote(frame.request_id)}, which line {number} uses"
-            self._report.add(UNIQUE_REQUEST, spot, message, ("request_id",))
-        self._open[frame.request_id] = (spot, subtype)
+            here.add(UNIQUE_REQUEST, message, ("request_id",))
+        self._open[frame.request_id] = (here.spot, subtype)
         request = frame.request
         if isinstance(request, CanUseToolRequest | HookCallbackRequest):
-            check_given(_REQUESTS[type(request)], request, ("request",), faults, spot, self._report)
+            here.check_given(_REQUESTS[type(request)], request, ("request",))
         if isinstance(request, CanUseToolRequest):
             suggestions = request.permission_suggestions or ()
-            self._check_updates(suggestions, ("request", "permission_suggestions"), faults, spot)
+            self._check_updates(suggestions, ("request", "permission_suggestions"), here)
 
-    def _settle(self, request_id: str, spot: Spot) -> str | None:
+    def _settle(self, request_id: str, here: LineReport) -> str | None:
         """Take a request off the open ones, and return its subtype."""
         found = self._open.pop(request_id, None)
         if found is None:
             message = f"Expected the id of an open request, found {quote(request_id)}"
-            self._report.add(CORRELATED, spot, message, ("response", "request_id"))
+            here.add(CORRELATED, message, ("response", "request_id"))
         return None if found is None else found[1]
 
-    def _add_reply(self, request_id: str, payload: Raw | UnsetType, steps: Path, spot: Spot) -> None:
-        subtype = self._settle(request_id, spot)
+    def _add_reply(self, request_id: str, payload: Raw | UnsetType, steps: Path, here: LineReport) -> None:
+        subtype = self._settle(request_id, here)
         if subtype is None or subtype not in REQUESTS:
             return
         reply = view_reply(subtype, payload)
@@ -247,19 +248,17 @@ class Control:
         broken = [problem for problem in reply.problems if problem.kind in _BROKEN]
         for problem in broken:
             message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
-            self._report.add(rule, spot, f"{message}, in the response to `{subtype}`", (*steps, *problem.steps))
+            here.add(rule, f"{message}, in the response to `{subtype}`", (*steps, *problem.steps))
         if isinstance(reply.value, PermissionAllow | PermissionAsk):
-            faults = frozenset((*steps, *problem.steps) for problem in broken)
+            here = replace(here, faults=frozenset((*steps, *problem.steps) for problem in broken))
             updates = reply.value.updated_permissions or ()
-            self._check_updates(updates, (*steps, "updatedPermissions"), faults, spot)
+            self._check_updates(updates, (*steps, "updatedPermissions"), here)
 
-    def _check_updates(
-        self, updates: Iterable[object], steps: Path, faults: Collection[Path], spot: Spot
-    ) -> None:
+    def _check_updates(self, updates: Iterable[object], steps: Path, here: LineReport) -> None:
         for index, update in enumerate(updates):
             if not isinstance(update, Struct) or type(update) not in _UPDATES:
                 continue
-            check_given(_UPDATES[type(update)], update, (*steps, index), faults, spot, self._report)
+            here.check_given(_UPDATES[type(update)], update, (*steps, index))
             if isinstance(update, AddRules | ReplaceRules | RemoveRules) and not update.values:
                 message = "Expected `rules` in a permission update, found none"
-                self._report.add(PERMISSION_UPDATE, spot, message, (*steps, index))
+                here.add(PERMISSION_UPDATE, message, (*steps, index))

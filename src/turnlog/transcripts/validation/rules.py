@@ -195,6 +195,44 @@ class Report:
         return found
 
 
+class Demand(Struct, frozen=True):
+    """The fields that an object has to have."""
+
+    rule: Rule
+    what: str
+    """What to call the object."""
+    fields: tuple[str, ...]
+
+
+class LineReport(Struct, frozen=True):
+    """Where what is wrong with one line is reported."""
+
+    report: Report
+    spot: Spot
+    faults: Collection[Path]
+    """The places of what decoding found wrong, which is reported as that."""
+
+    def add(self, rule: Rule, message: str, steps: Path = ()) -> None:
+        """Note that the line breaks a rule."""
+        self.report.add(rule, self.spot, message, steps)
+
+    def check_given(self, demand: Demand, value: Struct, steps: Path = ()) -> None:
+        """Report the fields of an object that are not there."""
+        keys = _keys(type(value))
+        missing = [
+            keys[name]
+            for name in demand.fields
+            if getattr(value, name) is UNSET and (*steps, keys[name]) not in self.faults
+        ]
+        if missing:
+            self.add(demand.rule, f"Expected {join(missing)} in {demand.what}, found nothing", steps)
+
+
+@cache
+def _keys(cls: type[Struct]) -> Mapping[str, str]:
+    return dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
+
+
 def clean(text: str, longest: int = _LONGEST_TEXT) -> str:
     """Return a text that is safe to print, and not too long."""
     cut = text[:longest]
@@ -342,84 +380,56 @@ def claim_today(line: Line, problem: Problem) -> Rule | None:
     return TOOL_FIELDS if nameless else None
 
 
-def check_fields(line: Line, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def check_fields(line: Line, here: LineReport) -> None:
     """Check what a message of each type has to have, besides the envelope."""
     match line.wire:
-        case User000(message=text) if text is UNSET and ("message",) not in faults:
-            report.add(_USER_MESSAGE, spot, "Expected `message`, found nothing; it may be a command")
+        case User000(message=text) if text is UNSET and ("message",) not in here.faults:
+            here.add(_USER_MESSAGE, "Expected `message`, found nothing; it may be a command")
         case Assistant000() as answer:
-            _check_answer(answer, faults, spot, report)
+            _check_answer(answer, here)
         case System000() as note:
-            _check_note(note, faults, spot, report)
+            _check_note(note, here)
         case CompactSystem000(message=CompactionPhase.COMPACTED, metadata=numbers):
-            if numbers in (UNSET, None) and ("metadata",) not in faults:
-                report.add(_METADATA, spot, "Expected `metadata` in a finished compaction, found none")
+            if numbers in (UNSET, None) and ("metadata",) not in here.faults:
+                here.add(_METADATA, "Expected `metadata` in a finished compaction, found none")
 
 
-def _check_answer(answer: Assistant000, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_answer(answer: Assistant000, here: LineReport) -> None:
     fields = {"toolName": answer.tool_name, "toolArguments": answer.tool_arguments}
     if answer.subtype is AssistantAction.TOOL_USE or any(value is not UNSET for value in fields.values()):
-        missing = [key for key, value in fields.items() if value is UNSET and (key,) not in faults]
+        missing = [key for key, value in fields.items() if value is UNSET and (key,) not in here.faults]
         if missing:
-            report.add(TOOL_FIELDS, spot, f"Expected {join(missing)} in a tool invocation, found nothing")
+            here.add(TOOL_FIELDS, f"Expected {join(missing)} in a tool invocation, found nothing")
         elif isinstance(answer.tool_arguments, Raw) and not _is_object(answer.tool_arguments):
             found = describe(bytes(answer.tool_arguments))
-            report.add(TOOL_FIELDS, spot, f"Expected an object, found {found}", ("toolArguments",))
-    elif answer.subtype is not UNSET and answer.message is UNSET and ("message",) not in faults:
-        report.add(_CONTENTS, spot, f"Expected `message` for subtype {quote(answer.subtype)}, found nothing")
+            here.add(TOOL_FIELDS, f"Expected an object, found {found}", ("toolArguments",))
+    elif answer.subtype is not UNSET and answer.message is UNSET and ("message",) not in here.faults:
+        here.add(_CONTENTS, f"Expected `message` for subtype {quote(answer.subtype)}, found nothing")
 
 
-def _check_note(note: System000, faults: Collection[Path], spot: Spot, report: Report) -> None:
-    if note.message is UNSET and ("message",) not in faults:
-        report.add(_SYSTEM_MESSAGE, spot, "Expected `message`, found nothing")
+def _check_note(note: System000, here: LineReport) -> None:
+    if note.message is UNSET and ("message",) not in here.faults:
+        here.add(_SYSTEM_MESSAGE, "Expected `message`, found nothing")
     if isinstance(note.subtype, SystemNote) and note.subtype in _FLAGS:
         name, key = _FLAGS[note.subtype]
         flag = getattr(note, name)
-        if flag is not True and (key,) not in faults:
+        if flag is not True and (key,) not in here.faults:
             expected = f"Expected `{key}: true` for subtype {quote(note.subtype)}"
-            report.add(_CONTENTS, spot, f"{expected}, found {show_flag(flag)}")
+            here.add(_CONTENTS, f"{expected}, found {show_flag(flag)}")
 
 
 def _is_object(raw: Raw) -> bool:
     return bytes(raw).lstrip(b" \t\n\r").startswith(b"{")
 
 
-Check = Callable[[Any, Collection[Path], Spot, Report], None]
-"""Checks one message: the message, the places of its problems, where it stands, and where to report."""
-
-
-class Demand(Struct, frozen=True):
-    """The fields that an object has to have."""
-
-    rule: Rule
-    what: str
-    """What to call the object."""
-    fields: tuple[str, ...]
+Check = Callable[[Any, LineReport], None]
+"""Checks one message."""
 
 
 def declare_stream(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:
     """Return a rule for the messages of the stream."""
     graded = {severity.value: (Dialect.STREAM,)}
     return declare(f"001-{id}", section, title, why, **graded)
-
-
-def check_given(
-    demand: Demand, value: Struct, steps: Path, faults: Collection[Path], spot: Spot, report: Report
-) -> None:
-    """Report the fields that are not there; one that holds a wrong value is reported as that."""
-    keys = _keys(type(value))
-    missing = [
-        keys[name]
-        for name in demand.fields
-        if getattr(value, name) is UNSET and (*steps, keys[name]) not in faults
-    ]
-    if missing:
-        report.add(demand.rule, spot, f"Expected {join(missing)} in {demand.what}, found nothing", steps)
-
-
-@cache
-def _keys(cls: type[Struct]) -> Mapping[str, str]:
-    return dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
 
 
 _OLD = (Dialect.SPEC_000, Dialect.SPEC_004)
@@ -596,28 +606,28 @@ def claim_004(line: Line, problem: Problem) -> Rule | None:
     return None
 
 
-def check_message(line: Line, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def check_message(line: Line, here: LineReport) -> None:
     """Check what a message has to have, besides the envelope."""
     wire = line.wire
     if not isinstance(wire, Line004):
         return
-    if wire.version is UNSET and isinstance(wire, _ORDINARY) and ("version",) not in faults:
-        report.add(_VERSION, spot, "Expected `version`, found nothing")
+    if wire.version is UNSET and isinstance(wire, _ORDINARY) and ("version",) not in here.faults:
+        here.add(_VERSION, "Expected `version`, found nothing")
     content = wire.message.content
-    if content in (UNSET, None) and ("message", "content") not in faults:
+    if content in (UNSET, None) and ("message", "content") not in here.faults:
         found = "null" if content is None else "nothing"
-        report.add(CONTENT, spot, f"Expected a string or an array, found {found}", ("message", "content"))
+        here.add(CONTENT, f"Expected a string or an array, found {found}", ("message", "content"))
     blocks = content if isinstance(content, tuple) else ()
     if isinstance(wire, ToolResult004) and not any(isinstance(block, ToolResultBlock) for block in blocks):
-        report.add(CORRELATION, spot, "Expected a `tool_result` with a `tool_use_id`, found none", ("message",))
+        here.add(CORRELATION, "Expected a `tool_result` with a `tool_use_id`, found none", ("message",))
     for index, block in enumerate(blocks):
         if isinstance(block, ToolUseBlock):
-            _check_call(block, ("message", "content", index), faults, spot, report)
+            _check_call(block, ("message", "content", index), here)
 
 
-def _check_call(block: ToolUseBlock, steps: Path, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_call(block: ToolUseBlock, steps: Path, here: LineReport) -> None:
     missing = [
-        name for name in ("id", "input") if getattr(block, name) is UNSET and (*steps, name) not in faults
+        name for name in ("id", "input") if getattr(block, name) is UNSET and (*steps, name) not in here.faults
     ]
     if missing:
-        report.add(CONTENT, spot, f"Expected {join(missing)} in a `tool_use`, found nothing", steps)
+        here.add(CONTENT, f"Expected {join(missing)} in a `tool_use`, found nothing", steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -33,11 +33,11 @@ from turnlog.messages.spans import Path
 from turnlog.transcripts.validation.rules import (
     Check,
     Demand,
+    LineReport,
     Report,
     Rule,
     Severity,
     Spot,
-    check_given,
     declare_stream,
     join,
     quote,
@@ -115,20 +115,18 @@ _FILE = Demand(_FILES, "a file", ("filename", "file_id"))
 _FAILURE = Demand(_FILES, "a failed file", ("filename", "error"))
 
 
-def _check_boundary(
-    message: CompactBoundaryMessage, faults: Collection[Path], spot: Spot, report: Report
-) -> None:
+def _check_boundary(message: CompactBoundaryMessage, here: LineReport) -> None:
     if isinstance(message.compact_metadata, CompactDetails):
-        check_given(_DETAILS, message.compact_metadata, ("compact_metadata",), faults, spot, report)
+        here.check_given(_DETAILS, message.compact_metadata, ("compact_metadata",))
 
 
-def _check_files(message: FilesPersistedEvent, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_files(message: FilesPersistedEvent, here: LineReport) -> None:
     for name, demand in (("files", _FILE), ("failed", _FAILURE)):
         for index, file in enumerate(getattr(message, name) or ()):
-            check_given(demand, file, (name, index), faults, spot, report)
+            here.check_given(demand, file, (name, index))
     time = message.processed_at
     if time is not UNSET and instant(time) is None:
-        report.add(_FILES, spot, f"Expected a time in ISO 8601, found {quote(time)}", ("processed_at",))
+        here.add(_FILES, f"Expected a time in ISO 8601, found {quote(time)}", ("processed_at",))
 
 
 RESULT_SUBTYPE = declare_stream(
@@ -263,42 +261,42 @@ _PLUGIN = Demand(_PLUGINS, "a plugin", ("name", "path"))
 _STATES = ("connected", "failed", "needs-auth", "pending", "disabled")
 
 
-def _check_result(message: ResultMessage, faults: Collection[Path], spot: Spot, report: Report) -> None:
-    _check_outcome(message, faults, spot, report)
-    check_usage(message.usage, ("usage",), faults, spot, report)
+def _check_result(message: ResultMessage, here: LineReport) -> None:
+    _check_outcome(message, here)
+    check_usage(message.usage, ("usage",), here)
     models = message.model_usage if isinstance(message.model_usage, dict) else {}
     for name, usage in models.items():
-        check_given(_MODEL, usage, ("modelUsage", name), faults, spot, report)
+        here.check_given(_MODEL, usage, ("modelUsage", name))
     for index, denial in enumerate(message.permission_denials or ()):
-        check_given(_DENIAL, denial, ("permission_denials", index), faults, spot, report)
+        here.check_given(_DENIAL, denial, ("permission_denials", index))
 
 
-def _check_outcome(message: ResultMessage, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_outcome(message: ResultMessage, here: LineReport) -> None:
     good = message.subtype is ResultSubtype.SUCCESS
     if not message.subtype.known:
         return
-    check_given(_GOOD if good else _BAD, message, (), faults, spot, report)
+    here.check_given(_GOOD if good else _BAD, message)
     surplus = ("errors",) if good else ("result", "structured_output")
     found = [name for name in surplus if getattr(message, name) is not UNSET]
     if found:
         rule, what = (_SUCCESS, "a success") if good else (_ERROR, "an error")
-        report.add(rule, spot, f"Expected no {join(found)} in {what}, found some")
+        here.add(rule, f"Expected no {join(found)} in {what}, found some")
     if message.is_error is good:
         expected = "false" if good else "true"
         found_word = "true" if good else "false"
         what = quote(message.subtype)
-        report.add(_IS_ERROR, spot, f"Expected `{expected}` for {what}, found `{found_word}`", ("is_error",))
+        here.add(_IS_ERROR, f"Expected `{expected}` for {what}, found `{found_word}`", ("is_error",))
 
 
-def _check_init(message: SystemInitMessage, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_init(message: SystemInitMessage, here: LineReport) -> None:
     for index, server in enumerate(message.mcp_servers or ()):
         steps = ("mcp_servers", index)
-        check_given(_SERVER, server, steps, faults, spot, report)
+        here.check_given(_SERVER, server, steps)
         if server.status is not UNSET and server.status not in _STATES:
             found = f"Expected {join(_STATES, 'or')}, found {quote(server.status)}"
-            report.add(_SERVERS, spot, found, (*steps, "status"))
+            here.add(_SERVERS, found, (*steps, "status"))
     for index, plugin in enumerate(message.plugins or ()):
-        check_given(_PLUGIN, plugin, ("plugins", index), faults, spot, report)
+        here.check_given(_PLUGIN, plugin, ("plugins", index))
 
 
 _BASE_FIELDS = declare_stream(
@@ -385,61 +383,59 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _RANKS: Mapping[type, int] = MappingProxyType({ThinkingBlock: 0, TextBlock: 1, ToolUseBlock: 2})
 
 
-def check_base(message: StreamMessage, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def check_base(message: StreamMessage, here: LineReport) -> None:
     """Check the fields that all messages have."""
     names = ("session_id",) if isinstance(message, UserFields) else ("uuid", "session_id")
-    check_given(Demand(_BASE_FIELDS, "a message", names), message, (), faults, spot, report)
+    here.check_given(Demand(_BASE_FIELDS, "a message", names), message)
     if isinstance(message.uuid, str) and not _UUID.fullmatch(message.uuid):
-        report.add(_UUID_FORM, spot, f"Expected a UUID, found {quote(message.uuid)}", ("uuid",))
+        here.add(_UUID_FORM, f"Expected a UUID, found {quote(message.uuid)}", ("uuid",))
 
 
-def check_usage(usage: object, steps: Path, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def check_usage(usage: object, steps: Path, here: LineReport) -> None:
     """Check that usage has all counters."""
     if not isinstance(usage, Usage):
         return
     missing = [
-        name for name in _COUNTERS if getattr(usage, name) in (UNSET, None) and (*steps, name) not in faults
+        name
+        for name in _COUNTERS
+        if getattr(usage, name) in (UNSET, None) and (*steps, name) not in here.faults
     ]
     if missing:
-        report.add(_USAGE, spot, f"Expected a number in {join(missing)}, found none", steps)
+        here.add(_USAGE, f"Expected a number in {join(missing)}, found none", steps)
 
 
-def _check_assistant(message: AssistantMessage, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_assistant(message: AssistantMessage, here: LineReport) -> None:
     answer, steps = message.message, ("message",)
-    check_given(_ANSWER, answer, steps, faults, spot, report)
+    here.check_given(_ANSWER, answer, steps)
     for name, expected in (("type", "message"), ("role", "assistant")):
         found = getattr(answer, name)
         if found is not UNSET and found != expected:
-            report.add(MESSAGE_FIELDS, spot, f"Expected `{expected}`, found {quote(found)}", (*steps, name))
+            here.add(MESSAGE_FIELDS, f"Expected `{expected}`, found {quote(found)}", (*steps, name))
     if isinstance(answer.content, str):
-        report.add(MESSAGE_FIELDS, spot, "Expected an array of blocks, found a string", (*steps, "content"))
-    check_usage(answer.usage, (*steps, "usage"), faults, spot, report)
-    _check_blocks(answer, faults, spot, report)
+        here.add(MESSAGE_FIELDS, "Expected an array of blocks, found a string", (*steps, "content"))
+    check_usage(answer.usage, (*steps, "usage"), here)
+    _check_blocks(answer, here)
 
 
-def _check_blocks(answer: Message, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_blocks(answer: Message, here: LineReport) -> None:
     last = 0
     for index, block in enumerate(answer.content if isinstance(answer.content, tuple) else ()):
         steps = ("message", "content", index)
         rank = _RANKS.get(type(block), last)
         if rank < last:
-            report.add(
-                _BLOCK_ORDER, spot, "Expected thinking, then text, then tool uses, found another order", steps
-            )
+            here.add(_BLOCK_ORDER, "Expected thinking, then text, then tool uses, found another order", steps)
         last = rank
         if isinstance(block, ToolUseBlock):
-            check_given(_CALL, block, steps, faults, spot, report)
+            here.check_given(_CALL, block, steps)
 
 
-def _check_user(message: UserFields, faults: Collection[Path], spot: Spot, report: Report) -> None:
+def _check_user(message: UserFields, here: LineReport) -> None:
     prompt = message.message
-    check_given(_PROMPT, prompt, ("message",), faults, spot, report)
+    here.check_given(_PROMPT, prompt, ("message",))
     if prompt.role is not UNSET and prompt.role not in ("user", "assistant"):
-        report.add(
-            _USER, spot, f"Expected `user` or `assistant`, found {quote(prompt.role)}", ("message", "role")
-        )
+        here.add(_USER, f"Expected `user` or `assistant`, found {quote(prompt.role)}", ("message", "role"))
     if prompt.content is None:
-        report.add(_USER, spot, "Expected a string or an array, found null", ("message", "content"))
+        here.add(_USER, "Expected a string or an array, found null", ("message", "content"))
 
 
 _KNOWN_TYPE = declare_stream(
@@ -533,28 +529,28 @@ class Stream:
         self._sessions: set[str] = set()
         self._hooks: dict[str, Spot] = {}
 
-    def add(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+    def add(self, line: Line, here: LineReport) -> None:
         """Take the next message."""
         message = line.entry
         if not isinstance(message, StreamMessage):
             return
-        check_base(message, faults, spot, self._report)
+        check_base(message, here)
         demand = _DEMANDS.get(type(message))
         if demand is not None:
-            check_given(demand, message, (), faults, spot, self._report)
+            here.check_given(demand, message)
         check = _CHECKS.get(type(message))
         if check is not None:
-            check(message, faults, spot, self._report)
-        self._check_start(message, spot)
+            check(message, here)
+        self._check_start(message, here)
         if isinstance(message, HookStartedMessage | HookProgressMessage | HookResponseMessage):
-            self._check_hook(message, spot)
+            self._check_hook(message, here)
 
     def finish(self) -> None:
         """Report the hooks that have not ended."""
         for hook, spot in self._hooks.items():
             self._report.add(HOOK_LIFECYCLE, spot, f"Expected a hook_response for {quote(hook)}, found none")
 
-    def _check_start(self, message: StreamMessage, spot: Spot) -> None:
+    def _check_start(self, message: StreamMessage, here: LineReport) -> None:
         session = message.session_id if isinstance(message.session_id, str) else ""
         if session in self._sessions:
             return
@@ -563,20 +559,18 @@ class Stream:
         elif type(message) in _ANSWERS:
             self._sessions.add(session)
             found = f"found none before the first answer of session {quote(session)}"
-            self._report.add(INIT_FIRST, spot, f"Expected an init message, {found}")
+            here.add(INIT_FIRST, f"Expected an init message, {found}")
 
     def _check_hook(
-        self, message: HookStartedMessage | HookProgressMessage | HookResponseMessage, spot: Spot
+        self, message: HookStartedMessage | HookProgressMessage | HookResponseMessage, here: LineReport
     ) -> None:
         hook = message.hook_id
         if not isinstance(hook, str):
             return
         if isinstance(message, HookStartedMessage):
-            self._hooks[hook] = spot
+            self._hooks[hook] = here.spot
             return
         if hook not in self._hooks:
-            self._report.add(
-                HOOK_LIFECYCLE, spot, f"Expected an earlier hook_started for {quote(hook)}, found none"
-            )
+            here.add(HOOK_LIFECYCLE, f"Expected an earlier hook_started for {quote(hook)}, found none")
         if isinstance(message, HookResponseMessage):
             self._hooks.pop(hook, None)

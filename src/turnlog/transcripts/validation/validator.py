@@ -16,7 +16,7 @@ Of the blocks of a message, images must be such that can be shown, and calls mus
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import get_args
@@ -43,6 +43,7 @@ from turnlog.transcripts.validation.rules import (
     STORED,
     TOOL_FIELDS,
     Finding,
+    LineReport,
     Report,
     Rule,
     Severity,
@@ -69,39 +70,37 @@ _ISO = frozenset({Dialect.CLAUDE_CODE, Dialect.SPEC_000, *STORED})
 _ABSENT = (UNSET, None, "")
 
 
-def check_envelope(
-    entry: Envelope, faults: Collection[Path], spot: Spot, report: Report, *, is_date: bool = False
-) -> datetime | None:
+def check_envelope(entry: Envelope, here: LineReport, *, is_date: bool = False) -> datetime | None:
     """Check a line's envelope, and return its time; a database's own `$date` may be a number."""
-    if spot.dialect is Dialect.CLAUDE_CODE and type(entry) not in _CONVERSATION:
+    if here.spot.dialect is Dialect.CLAUDE_CODE and type(entry) not in _CONVERSATION:
         return None
     stamp = entry.timestamp
     if not (entry.uuid and entry.session_id and stamp) or entry.parent_uuid is UNSET:
-        _check_required(entry, faults, spot, report)
+        _check_required(entry, here)
     time = instant(stamp)
     if stamp is UNSET:
         return None
-    if spot.dialect in _ISO:
+    if here.spot.dialect in _ISO:
         if time is None or (type(stamp) is not str and not is_date):
-            report.add(ISO_TIME, spot, f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",))
-    elif spot.dialect is Dialect.SPEC_004 and (time is None or type(stamp) is str):
+            here.add(ISO_TIME, f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",))
+    elif here.spot.dialect is Dialect.SPEC_004 and (time is None or type(stamp) is str):
         message = f"Expected Unix milliseconds, found {quote(stamp)}"
-        report.add(FIELD_TYPES, spot, message, ("timestamp",))
+        here.add(FIELD_TYPES, message, ("timestamp",))
     return time
 
 
-def _check_required(entry: Envelope, faults: Collection[Path], spot: Spot, report: Report) -> None:
-    if spot.dialect not in _REQUIRED:
+def _check_required(entry: Envelope, here: LineReport) -> None:
+    if here.spot.dialect not in _REQUIRED:
         return
-    rule, fields = _REQUIRED[spot.dialect]
+    rule, fields = _REQUIRED[here.spot.dialect]
     missing = []
     for name, key in fields.items():
         value = getattr(entry, name)
         absent = value is UNSET if name == "parent_uuid" else value in _ABSENT
-        if absent and (key,) not in faults:
+        if absent and (key,) not in here.faults:
             missing.append(key)
     if missing:
-        report.add(rule, spot, f"Expected {join(missing)}, found nothing")
+        here.add(rule, f"Expected {join(missing)}, found nothing")
 
 
 _CONTENT: Path = ("message", "content")
@@ -119,9 +118,7 @@ def place_of(line: Line) -> Path:
     return _CONTENT if whole else ("content",)
 
 
-def check_blocks(
-    line: Line, blocks: Sequence[ContentBlock], faults: Collection[Path], spot: Spot, report: Report
-) -> None:
+def check_blocks(line: Line, blocks: Sequence[ContentBlock], here: LineReport) -> None:
     """Check the blocks of a line's message, and those of the results among them."""
     waiting: list[tuple[Sequence[ContentBlock], Path | None]] = [(blocks, None)]
     for inner, told in waiting:  # grows while it is walked: results may hold blocks
@@ -132,45 +129,41 @@ def check_blocks(
             steps = (*(place_of(line) if told is None else told), index)
             match block:
                 case ImageBlock():
-                    _check_image(block, steps, spot, report)
+                    _check_image(block, steps, here)
                 case ToolUseBlock():
-                    _check_call(line, block, steps, spot, report)
+                    _check_call(line, block, steps, here)
                 case ToolResultBlock():
-                    _check_result(block, steps, faults, spot, report)
+                    _check_result(block, steps, here)
                     if isinstance(block.content, tuple):
                         waiting.append((block.content, (*steps, "content")))
 
 
-def _check_call(line: Line, block: ToolUseBlock, steps: Path, spot: Spot, report: Report) -> None:
-    if block.input is not UNSET or spot.dialect is Dialect.SPEC_000:
+def _check_call(line: Line, block: ToolUseBlock, steps: Path, here: LineReport) -> None:
+    if block.input is not UNSET or here.spot.dialect is Dialect.SPEC_000:
         return
     if isinstance(line.wire, Document003 | Api003) and line.wire.type is StoredType.TOOL_USE:
         steps = ("content",)  # which is a text: the block is in it
-    report.add(TOOL_FIELDS, spot, "Expected `input` in a `tool_use`, found nothing", steps)
+    here.add(TOOL_FIELDS, "Expected `input` in a `tool_use`, found nothing", steps)
 
 
-def _check_result(
-    block: ToolResultBlock, steps: Path, faults: Collection[Path], spot: Spot, report: Report
-) -> None:
-    if not block.tool_use_id and (*steps, "tool_use_id") not in faults:
-        report.add(CORRELATION, spot, "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
+def _check_result(block: ToolResultBlock, steps: Path, here: LineReport) -> None:
+    if not block.tool_use_id and (*steps, "tool_use_id") not in here.faults:
+        here.add(CORRELATION, "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
 
 
-def _check_image(block: ImageBlock, steps: Path, spot: Spot, report: Report) -> None:
+def _check_image(block: ImageBlock, steps: Path, here: LineReport) -> None:
     source = block.source
     if not isinstance(source, Base64Source):
-        if spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
-            report.add(
-                IMAGES, spot, f"Expected a `base64` source, found {quote(source.type)}", (*steps, "source")
-            )
+        if here.spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
+            here.add(IMAGES, f"Expected a `base64` source, found {quote(source.type)}", (*steps, "source"))
         return
     if source.media_type not in _IMAGE_TYPES:
         found = "nothing" if source.media_type is UNSET else quote(source.media_type)
         message = f"Expected one of {join(_IMAGE_TYPES, 'or')}, found {found}"
-        report.add(IMAGES, spot, message, (*steps, "source", "media_type"))
+        here.add(IMAGES, message, (*steps, "source", "media_type"))
     flaw = _find_flaw(source.data)
     if flaw is not None:
-        report.add(IMAGES, spot, f"Expected base64, found {flaw}", (*steps, "source", "data"))
+        here.add(IMAGES, f"Expected base64, found {flaw}", (*steps, "source", "data"))
 
 
 def _find_flaw(data: str) -> str | None:
@@ -281,9 +274,9 @@ Claim = Callable[[Line, Problem], Rule | None]
 """Returns the rule of a spec that a problem of a line breaks, or None if the spec has none for it."""
 
 
-def report_problems(line: Line, spot: Spot, report: Report, claims: Mapping[Dialect, Claim]) -> None:
+def report_problems(line: Line, here: LineReport) -> None:
     """Report what decoding found wrong or unknown."""
-    claim = claims.get(line.dialect)
+    claim = _CLAIMS.get(line.dialect)
     for problem in line.problems:
         rule = None if claim is None else claim(line, problem)
         if rule is None and isinstance(line.entry, UnknownEntry) and line.entry.type is None:
@@ -292,12 +285,12 @@ def report_problems(line: Line, spot: Spot, report: Report, claims: Mapping[Dial
         # Where it is not known, finding the offset would take a scan of the line for each problem.
         if problem.known_offset is not None:
             message = f"{message} (byte {problem.known_offset})"
-        report.add(rule or _BY_KIND[problem.kind], spot, message, problem.steps)
+        here.add(rule or _BY_KIND[problem.kind], message, problem.steps)
 
 
-def report_tail(tail: Tail, spot: Spot, report: Report) -> None:
+def report_tail(tail: Tail, here: LineReport) -> None:
     """Report what stands at the end of a file and is no line."""
-    report.add(_TORN, spot, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
+    here.add(_TORN, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
 
 
 def _rank(rule: Rule) -> tuple[str, tuple[int, ...]]:
@@ -362,7 +355,6 @@ _CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
         Dialect.HOOK: control.claim_hook,
     }
 )
-_NO_FAULTS: Collection[Path] = frozenset()
 
 
 def validate(lines: Iterable[Line]) -> list[Finding]:
@@ -391,11 +383,10 @@ class Validator:
         self._count += 1
         if line.at is not None:
             self._source = line.at.source
-        faults = _NO_FAULTS
+        here = LineReport(self._report, spot, frozenset([problem.steps for problem in line.problems]))
         if line.problems:
-            faults = frozenset(problem.steps for problem in line.problems)
-            report_problems(line, spot, self._report, _CLAIMS)
-        self._check(line, faults, spot)
+            report_problems(line, here)
+        self._check(line, here)
         return sort_findings(self._report.take())
 
     def finish(self, tail: Tail | None = None) -> list[Finding]:
@@ -406,33 +397,33 @@ class Validator:
         self._control.finish()
         if tail is not None:
             spot = Spot(self._count, Position(self._source, tail.offset), Dialect.UNKNOWN)
-            report_tail(tail, spot, self._report)
+            report_tail(tail, LineReport(self._report, spot, ()))
         return sort_findings(self._report.take())
 
-    def _check(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+    def _check(self, line: Line, here: LineReport) -> None:
         entry = line.entry
         if isinstance(entry, Envelope):
-            self._check_message(line, entry, faults, spot)
-        elif spot.dialect is Dialect.STREAM:
+            self._check_message(line, entry, here)
+        elif here.spot.dialect is Dialect.STREAM:
             blocks = list_blocks(entry)
             if blocks:
-                check_blocks(line, blocks, faults, spot, self._report)
-            self._stream.add(line, faults, spot)
-        elif spot.dialect is Dialect.CONTROL:
-            self._control.add(line, faults, spot)
+                check_blocks(line, blocks, here)
+            self._stream.add(line, here)
+        elif here.spot.dialect is Dialect.CONTROL:
+            self._control.add(line, here)
 
-    def _check_message(self, line: Line, entry: Envelope, faults: Collection[Path], spot: Spot) -> None:
+    def _check_message(self, line: Line, entry: Envelope, here: LineReport) -> None:
         """Check a line of a session file, or one of whatever dialect of which only the envelope is known."""
         is_date = isinstance(getattr(line.wire, "timestamp", None), StoredDate)
-        time = check_envelope(entry, faults, spot, self._report, is_date=is_date)
+        time = check_envelope(entry, here, is_date=is_date)
         blocks = list_blocks(line.entry)
         calls = answers = False
         if blocks:
             calls, answers = any(map(is_call, blocks)), any(map(is_result, blocks))
-            check_blocks(line, blocks, faults, spot, self._report)
+            check_blocks(line, blocks, here)
         if line.wire is not None:
-            rules.check_fields(line, faults, spot, self._report)
-            rules.check_message(line, faults, spot, self._report)
-        self._threads.add(Node(entry, kind_of(line, calls, answers), time, spot))
-        if calls or answers or spot.dialect is Dialect.SPEC_000:
-            self._pairs.add(line, blocks, spot)
+            rules.check_fields(line, here)
+            rules.check_message(line, here)
+        self._threads.add(Node(entry, kind_of(line, calls, answers), time, here.spot))
+        if calls or answers or here.spot.dialect is Dialect.SPEC_000:
+            self._pairs.add(line, blocks, here.spot)
