@@ -506,7 +506,7 @@ def _report_agent(data: Any) -> str:
     nested = [data.message, *(data.normalized_messages if isinstance(data.normalized_messages, tuple) else ())]
     messages = [each.message for each in nested if isinstance(getattr(each, "message", None), Message)]
     said = next(filter(None, map(_tell_nested, reversed(messages))), "") or _first_line(data.prompt)
-    return _join(f"Agent {_find_text(data.agent_id)}".rstrip(), said)
+    return _join(f"Agent {_text(data.agent_id)}".rstrip(), said)
 
 
 def _tell_nested(message: Message) -> str:
@@ -594,7 +594,7 @@ def _report_task_status(carried: Any) -> str:
 
 def _report_tool(entry: Any) -> str:
     took = _duration(entry.elapsed_time_seconds, 1000)
-    return f"{_find_text(entry.tool_name) or 'A tool'} is running" + (f", {took}" if took else "")
+    return f"{_text(entry.tool_name) or 'A tool'} is running" + (f", {took}" if took else "")
 
 
 def _report_limit(entry: Any) -> str:

@@ -365,7 +365,7 @@ _MEMORY = "memory"
 _NAME = re.compile(r"(?!\.)[^/\\\0]+")
 _AGENT_LINES = 8
 """How many lines of a sub-agent are looked at for its session: the first has it, unless it is broken."""
-_LONGEST_LOCATE = 1 << 20
+_LONGEST_LINE = 1 << 20
 """How long a first line may be to be looked at by itself."""
 
 
@@ -533,7 +533,7 @@ def _find_session_id(path: Path) -> str | None:
     """Return the session that a file's first lines name, or None. It must do as a file's name."""
     try:
         with path.open("rb") as file:
-            first = file.readline(_LONGEST_LOCATE)
+            first = file.readline(_LONGEST_LINE)
         return _find_plainly(first) or _find_in_lines(path)
     except OSError:
         return None  # whoever reads the file is told why
