@@ -142,7 +142,7 @@ def advance(status: AgentStatus | None, event: HookDelivery) -> AgentStatus:
     Events must come in the order of `received_ns`.
     """
     if status is None:
-        status = _begin(event.received_ns)
+        status = _tell(OwnState(phase=AgentPhase.IDLE, since_ns=event.received_ns), (), ())
     change = find_rule(event.event_name, event.notification_type).change
     if not event.event_name:  # it could not be read
         return status
@@ -175,10 +175,6 @@ def advance(status: AgentStatus | None, event: HookDelivery) -> AgentStatus:
     return _tell(own, waits, calls)
 
 
-def _begin(at_ns: int) -> AgentStatus:
-    return _tell(OwnState(phase=AgentPhase.IDLE, since_ns=at_ns), (), ())
-
-
 def _change_main(
     own: OwnState,
     waits: tuple[Wait, ...],
@@ -192,7 +188,7 @@ def _change_main(
     match change:
         case StateChange.STARTS:
             if find_text(event.fields, "source") == "compact":
-                return (_rest(own, event) if own.tidying else own), waits, calls
+                return (_enter(own, AgentPhase.IDLE, event) if own.tidying else own), waits, calls
             return _enter(own, AgentPhase.IDLE, event), (), ()
         case StateChange.ENDS:
             return _enter(own, AgentPhase.ENDED, event), (), ()
@@ -203,7 +199,7 @@ def _change_main(
         case StateChange.TURN_FAILS:
             return _need(own, Why.FAILED, event), of_others, calls_of_others
         case StateChange.COMPACTED:
-            return (_rest(own, event) if own.tidying else own), waits, calls
+            return (_enter(own, AgentPhase.IDLE, event) if own.tidying else own), waits, calls
         case StateChange.NOTIFIES_IDLE:
             return _need(own, Why.IDLE, event), of_others, calls_of_others
         case StateChange.NOTIFIES_SOMETHING if own.why is not None:
@@ -256,10 +252,6 @@ def _need(own: OwnState, why: Why, event: HookDelivery) -> OwnState:
     since = own.since_ns if own.why is why else event.received_ns
     detail = _find_detail(event, why)
     return OwnState(phase=AgentPhase.NEEDS_YOU, why=why, since_ns=since, detail=detail)
-
-
-def _rest(own: OwnState, event: HookDelivery) -> OwnState:
-    return _enter(own, AgentPhase.IDLE, event)
 
 
 def _work(own: OwnState, event: HookDelivery) -> OwnState:

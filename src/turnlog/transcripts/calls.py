@@ -189,13 +189,14 @@ def read_result(place: Place, block: ResultBlock | SystemNotice) -> Result:
     evidence, shown = _read_display(display)
     text, is_error = _text(_content(block)), told_error(block)
     denial = _text_or_none(entry.tool_denial_kind) if type(entry) is UserEntry else None
+    saved = _SAVED_TO.search(text) if text.startswith(_OFFLOADED) else None
     return Result(
         place=place,
         tool_use_id=_text_or_none(getattr(block, "tool_use_id", None)),
         is_error=is_error,
         state=_state(denial, text, is_error, shown, evidence),
         denial=denial,
-        offloaded_path=_string(evidence.persisted_output_path) or _saved_to(text),
+        offloaded_path=_string(evidence.persisted_output_path) or (saved and saved[1].strip()),
         task_id=_string(evidence.background_task_id) or _string(evidence.task_id),
         agent_id=_string(evidence.agent_id) or _string(evidence.teammate_id),
     )
@@ -265,7 +266,8 @@ def _state(
 def _failure(text: str, is_error: bool | None | UnsetType, shown: str | None) -> CallState | None:
     """Return how a call failed, or None. Where the result does not say, the texts must."""
     words = (text, (shown or "").removeprefix(_ERROR))
-    reason = next((_told_by(each) for each in words if each.startswith(_STARTS)), None)
+    said = next((each for each in words if each.startswith(_STARTS)), None)
+    reason = said and next(state for start, state in _TEXTS.items() if said.startswith(start))
     if is_error is True:
         return reason or CallState.FAILED
     if shown is not None and (reason is not None or shown.startswith(_ERROR)):
@@ -275,20 +277,11 @@ def _failure(text: str, is_error: bool | None | UnsetType, shown: str | None) ->
     return CallState.FAILED if text.startswith(_TOOL_ERROR) else None
 
 
-def _told_by(text: str) -> CallState:
-    return next(state for start, state in _TEXTS.items() if text.startswith(start))
-
-
 def _is_launch(text: str, evidence: _Evidence) -> bool:
     if _is_true(evidence.detached_tool_call) or _string(evidence.background_task_id) is not None:
         return True
     watches = evidence.task_id is not UNSET and evidence.timeout_ms is not UNSET
     return watches or _string(evidence.status) in _LAUNCHED or text.startswith(_LAUNCH_TEXTS)
-
-
-def _saved_to(text: str) -> str | None:
-    found = _SAVED_TO.search(text) if text.startswith(_OFFLOADED) else None
-    return None if found is None else found[1].strip()
 
 
 def _text_or_none(value: object) -> str | None:
@@ -354,7 +347,9 @@ def find_notice(line: Line) -> TaskNotice | None:
     if not text.startswith(_START):
         return None
     said: dict[str, str] = {}
-    for name, value in _FIELD.findall(_head_of(text)):
+    start, end = _find_summary(text)
+    # What people and the task say may hold such tags, too.
+    for name, value in _FIELD.findall(f"{text[:start]}{text[end:]}".partition(_RESULT)[0]):
         said.setdefault(name, value.strip())
     if not said.get("status"):
         return None
@@ -367,12 +362,6 @@ def _find_summary(text: str) -> tuple[int, int]:
     end = text.find(_SUMMARY_END, start) if start >= 0 else -1
     result = text.find(_RESULT)  # an answer may hold such tags, too
     return (0, 0) if end < 0 or 0 <= result < start else (start + len(_SUMMARY), end)
-
-
-def _head_of(text: str) -> str:
-    """Return what the program says of the task; what people and the task say may hold such tags, too."""
-    start, end = _find_summary(text)
-    return f"{text[:start]}{text[end:]}".partition(_RESULT)[0]
 
 
 def _text_of(entry: AnyEntry) -> str:

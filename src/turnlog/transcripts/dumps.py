@@ -90,19 +90,17 @@ def read_part(path: str | os.PathLike[str]) -> bytes | None:
         return None
     if ending == _LAYOUT:
         return b"".join(_encode_piece(piece) + b"\n" for piece in pieces)
+    found: list[bytes] = []
     with open(dump, "rb") as file:
-        return b"".join(_read_at(file, piece) + b"\n" for piece in pieces)
+        for piece in pieces:
+            file.seek(piece.offset)
+            found += file.read(piece.length), b"\n"
+    return b"".join(found)
 
 
 def read_pieces(layout: Iterable[bytes]) -> list[Piece]:
     """Return what a layout says."""
     return [_decode_piece(line) for line in b"".join(layout).split(b"\n") if line]
-
-
-def _read_at(file: Any, piece: Piece) -> bytes:
-    file.seek(piece.offset)
-    data: bytes = file.read(piece.length)
-    return data
 
 
 def _index(path: str | os.PathLike[str]) -> Mapping[str, list[Piece]]:
@@ -129,7 +127,8 @@ def _build_index(path: str, size: int, modified_ns: int, inode: int) -> Mapping[
     spots: list[tuple[int, int, str | None]] = []
     for line in _read_lines(path):
         at = -1 if line.at is None else line.at.offset
-        spots.append((at, line.length, _told_session(line)))
+        told = getattr(line.entry, "session_id", None)
+        spots.append((at, line.length, told if isinstance(told, str) and told else None))
     names = dict.fromkeys(session for _, _, session in spots if session is not None)
     if len(names) < 2:
         return {}
@@ -151,8 +150,3 @@ def _read_lines(path: str, **options: int) -> Iterator[Any]:
     # An import statement would load all types with this module, or stand inside a function.
     lines: Iterator[Any] = import_module("turnlog.transcripts.line_reader").read_lines(path, **options)
     return lines
-
-
-def _told_session(line: Any) -> str | None:
-    session = getattr(line.entry, "session_id", None)
-    return session if isinstance(session, str) and session else None

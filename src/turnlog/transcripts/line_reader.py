@@ -523,13 +523,9 @@ class _Visit:
         lines, more = self._lines(splitter, limit, chunk_size)
         if known is not None:
             change = Change.APPENDED if splitter.consumed > known.offset else Change.UNCHANGED
-        checkpoint = self._checkpoint(splitter, self._generation(known))
+        generation = 0 if self._known is None else self._known.generation + (known is None)
+        checkpoint = self._checkpoint(splitter, generation)
         return Reading(change, tuple(lines), checkpoint, splitter.tail, more, self._bytes_read)
-
-    def _generation(self, known: Checkpoint | None) -> int:
-        if self._known is None:
-            return 0
-        return self._known.generation + (known is None)
 
     def _lines(self, splitter: LineSplitter, limit: int | None, chunk_size: int) -> tuple[list[Line], bool]:
         lines: list[Line] = []

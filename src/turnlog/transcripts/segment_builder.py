@@ -264,7 +264,8 @@ class SegmentBuilder:
         message, tree = conversation.live_messages[number], conversation.live_tree
         turn = self.turn_of[number] if self.turn_of else -1
         category = message.category
-        lines = self._list_numbers(message)
+        find = conversation.find_line
+        lines = tuple([find(line) or 0 for line in (*message.lines, *message.folded)])
         return MessageRecord(
             index=number,
             id=message.id,
@@ -288,10 +289,6 @@ class SegmentBuilder:
             agent_id=message.agent_id or self._agent_id,
             aborted=message.aborted,
         )
-
-    def _list_numbers(self, message: Message) -> tuple[int, ...]:
-        find = self.conversation.find_line
-        return tuple([find(line) or 0 for line in (*message.lines, *message.folded)])
 
     def _build_call(self, index: int) -> CallRecord:
         conversation = self.conversation

@@ -391,9 +391,10 @@ class LineageBuilder:
         entry = self.lines[index].entry
         if type(getattr(entry, "uuid", None)) is not str:
             return
-        lane = getattr(entry, "parent_tool_use_id", None)
-        self.parents[index] = self._streamed.get(lane if isinstance(lane, str) else None)
-        self._streamed[lane if isinstance(lane, str) else None] = index
+        told = getattr(entry, "parent_tool_use_id", None)
+        lane = told if isinstance(told, str) else None
+        self.parents[index] = self._streamed.get(lane)
+        self._streamed[lane] = index
 
     def _follow_order(self, index: int, previous: int | None) -> None:
         """Link what may stand behind a gap; all else that names no parent is a root."""

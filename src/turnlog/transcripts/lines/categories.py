@@ -127,7 +127,7 @@ _THOUGHTS = frozenset({ThinkingBlock, RedactedThinkingBlock})
 _SHOWN = MappingProxyType({role: MessageType(role) for role in Role})
 
 
-_LONE_BLOCKS: Mapping[type | None, MessageType] = {
+_LONE_BLOCKS: Mapping[type, MessageType] = {
     ToolUseBlock: MessageType.TOOL_USE,
     **dict.fromkeys(_THOUGHTS, MessageType.THINKING),
 }
@@ -175,9 +175,9 @@ def list_message_types(line: Line) -> list[MessageType]:
     """
     entry = line.entry
     if type(entry) is AssistantEntry and not _is_error(entry):
-        lone = _LONE_BLOCKS.get(_find_lone_block(entry))  # as nearly all answers of today
-        if lone is not None:
-            return [lone]
+        content = entry.message.content
+        if type(content) is tuple and len(content) == 1 and (lone := _LONE_BLOCKS.get(type(content[0]))):
+            return [lone]  # as nearly all answers of today
     role = role_of(line)
     category = _category(entry, role)
     if category is _ERROR:
@@ -189,11 +189,6 @@ def list_message_types(line: Line) -> list[MessageType]:
     if category is _HOOK and not isinstance(entry, SavedHookContext):
         return [MessageType.HOOK]
     return [_SHOWN[role]]
-
-
-def _find_lone_block(entry: AssistantEntry) -> type | None:
-    content = entry.message.content
-    return type(content[0]) if type(content) is tuple and len(content) == 1 else None
 
 
 def _category(entry: AnyEntry, role: Role) -> Category | None:
@@ -231,14 +226,11 @@ def _answer_types(entry: AssistantEntry | AssistantMessage, role: Role) -> list[
     blocks = list_blocks(entry)
     thoughts = sum(type(block) in _THOUGHTS for block in blocks)
     shown = [MessageType.THINKING] if thoughts else []
-    if role is not _ASSISTANT or list_texts(entry) or _has_more(blocks, thoughts):
+    # There may be more than thoughts and empty texts: fallbacks, images, what nobody knows.
+    has_more = sum(getattr(block, "text", None) is None for block in blocks) > thoughts
+    if has_more or role is not _ASSISTANT or list_texts(entry):
         shown.append(_SHOWN[role])
     return shown
-
-
-def _has_more(blocks: tuple[object, ...], thoughts: int) -> bool:
-    """Tell whether there is more than thoughts and empty texts: fallbacks, images, what nobody knows."""
-    return sum(getattr(block, "text", None) is None for block in blocks) > thoughts
 
 
 def _is_error(entry: AnyEntry) -> bool:

@@ -217,12 +217,9 @@ def _output_text(content: Any) -> str:
         return content
     if type(content) is not tuple:
         return value_text(content)
-    texts = (block.text if type(block) is TextBlock else _inner_text(block) for block in content)
+    shown = (block for block in content if not isinstance(block, ImageBlock))
+    texts = (block.text if type(block) is TextBlock else value_text(block) for block in shown)
     return "\n".join(text for text in texts if text)
-
-
-def _inner_text(block: object) -> str:
-    return "" if isinstance(block, ImageBlock) else value_text(block)
 
 
 def _read_hook_input(entry: BaseHookInput) -> list[Passage]:
@@ -265,10 +262,6 @@ def _read_compaction(entry: CompactionEntry) -> list[Passage]:
     return build_passages(_SUMMARY, "\n\n".join(filter(None, parts)))
 
 
-def _read_unknown(entry: UnknownEntry) -> list[Passage]:
-    return build_passages(_NOTICE, json_text(entry.raw, PLUMBING))
-
-
 def _read_result(entry: ResultMessage) -> list[Passage]:
     """A success repeats the last answer."""
     return build_passages(_NOTICE, text_of(entry), True) if has_failed(entry) else []
@@ -294,7 +287,7 @@ _READERS: dict[type, _Reader] = {
     ApiErrorNotice: _read_api_error,
     StopHookSummary: _read_stop_hooks,
     CompactionEntry: _read_compaction,
-    UnknownEntry: _read_unknown,
+    UnknownEntry: lambda entry: build_passages(_NOTICE, json_text(entry.raw, PLUMBING)),
     ResultMessage: _read_result,
     sdk.HookResponseMessage: lambda entry: build_passages(_HOOK, text_of(entry)),
     metadata.JournalFailed: lambda entry: build_passages(_NOTICE, value_text(entry.error), True),

@@ -281,7 +281,7 @@ class Thread:
             for row, numbers in zip(window, wanted, strict=True):
                 made = calls.get(row.index, ())
                 own = {number: lines[number] for number in numbers}
-                if any(not _is_told(call, lines) for call in made):
+                if any(is_told_elsewhere(call, lines) for call in made):
                     own |= decode_lines(chapter, row.lines)
                 yield build_message(row, own, made)
 
@@ -465,16 +465,13 @@ def find_start(session: SessionRecords, agent: AgentRecord) -> tuple[Chapter, Ca
 def list_line_problems(session: SessionRecords) -> list[LineProblem]:
     """Return what is wrong or unknown in the lines of all files, named by their paths."""
     found: list[LineProblem] = []
-    journals = sorted((file for file in session.files if file not in session.chapters), key=_path_of)
+    others = (file for file in session.files if file not in session.chapters)
+    journals = sorted(others, key=lambda file: Path(file.facts.path))
     for file in (*session.list_conversations(), *journals):
         for number, line in decode_lines(file, (flawed.number for flawed in file.list_flawed())).items():
             at = Position(file.facts.path, file.get_line(number).offset)
             found += (LineProblem(at, problem) for problem in line.problems)
     return found
-
-
-def _path_of(chapter: Chapter) -> Path:
-    return Path(chapter.facts.path)
 
 
 class MessageTree(Struct, frozen=True, gc=False):
@@ -664,8 +661,3 @@ def _read_prompts(chapter: Chapter, asked: Iterator[MessageRecord]) -> Iterator[
         return
     while numbers := [row.lines[0] for row in islice(asked, _WINDOW)]:
         yield from (prompt_of(line.entry) for line in decode_lines(chapter, numbers).values())
-
-
-def _is_told(call: CallRecord, lines: Mapping[int, Line]) -> bool:
-    """Tell whether the line of a call has its id; else a copy of it may."""
-    return call.id is None or list_blocks(lines[call.line].entry)[call.block].id == call.id  # type: ignore[union-attr]

@@ -594,7 +594,9 @@ class Prices:
         """
         key = model, self.find_table().newest if day is None else day, terms
         if key not in self._quotes:
-            self._quotes[key] = self._quote(*key)
+            own = self._overrides.get(model) or self._overrides.get(strip_context(model))
+            find = find_quote if self._memory is None else self._memory.find
+            self._quotes[key] = find(*key) if own is None else quote_rates(model, own, terms)
         return self._quotes[key]
 
     def find_table(self) -> PriceTable:
@@ -606,12 +608,6 @@ class Prices:
             return None
         day = None if message.time is None else message.time.astimezone(UTC).date()
         return self.find_quote(message.model, day, message.terms)
-
-    def _quote(self, model: str, day: date, terms: Terms) -> Quote | None:
-        own = self._overrides.get(model) or self._overrides.get(strip_context(model))
-        if own is not None:
-            return quote_rates(model, own, terms)
-        return find_quote(model, day, terms) if self._memory is None else self._memory.find(model, day, terms)
 
 
 _PICO = 10**12

@@ -237,7 +237,8 @@ def clean(text: str, longest: int = _LONGEST_TEXT) -> str:
     """Return a text that is safe to print, and not too long."""
     cut = text[:longest]
     if not cut.isprintable():
-        cut = "".join(sign if sign.isprintable() else _escape(sign) for sign in cut)
+        escaped = (sign.encode("unicode_escape").decode("ascii") for sign in cut)
+        cut = "".join(sign if sign.isprintable() else code for sign, code in zip(cut, escaped, strict=True))
     return cut if len(text) <= longest else cut + "…"
 
 
@@ -255,10 +256,6 @@ def join(names: Sequence[str], word: str = "and") -> str:
     """Return names, of which there is at least one, as a list in words."""
     quoted = [f"`{name}`" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"
-
-
-def _escape(sign: str) -> str:
-    return sign.encode("unicode_escape").decode("ascii")
 
 
 _OWN_000 = (Dialect.SPEC_000,)
