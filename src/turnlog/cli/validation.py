@@ -30,8 +30,8 @@ from turnlog.transcripts.migration import CorrectionKind, Leftover, LeftReason, 
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import decode_all
 from turnlog.transcripts.session_files import path_text
-from turnlog.transcripts.validation.rules import Finding, Rule, Severity
-from turnlog.transcripts.validation.validator import RULES, Validator
+from turnlog.transcripts.validation.rules import RULES, Finding, Rule, Severity
+from turnlog.transcripts.validation.validator import Validator
 
 _SEVERITIES = tuple(Severity)
 

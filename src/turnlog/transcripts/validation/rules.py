@@ -26,9 +26,11 @@ Spec 004 has seven rules, and a table of fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
@@ -71,7 +73,7 @@ FILES = (*CODE, Dialect.SPEC_000, *STORED, Dialect.SPEC_004)
 ALL = tuple(Dialect)
 
 
-class Rule(Struct, frozen=True, gc=False, kw_only=True):
+class Rule(Struct, frozen=True, gc=False):
     """Something that lines are held to."""
 
     id: str
@@ -103,26 +105,20 @@ class Rule(Struct, frozen=True, gc=False, kw_only=True):
         return None
 
 
-def declare(
-    id: str,
-    section: str,
-    title: str,
-    why: str,
-    *,
-    error: Iterable[Dialect] = (),
-    warning: Iterable[Dialect] = (),
-    note: Iterable[Dialect] = (),
-) -> Rule:
-    """Return a rule; its spec is told by its id."""
-    graded = {
-        **dict.fromkeys(note, Severity.NOTE),
-        **dict.fromkeys(warning, Severity.WARNING),
-        **dict.fromkeys(error, Severity.ERROR),
-    }
-    severities = tuple((dialect, graded[dialect]) for dialect in Dialect if dialect in graded)
-    spec = id[:3] if id[:3].isdigit() else ""
-    return Rule(id=id, spec=spec, section=section, title=title, why=why, severities=severities)
+def _read_rules() -> Iterator[Rule]:
+    """Yield the rules of `rules.toml`; the spec of each is told by its id."""
+    groups = {"all": ALL, "spec-003": STORED} | {dialect.value: (dialect,) for dialect in Dialect}
+    text = files("turnlog.transcripts.validation").joinpath("rules.toml").read_text("utf-8")
+    for id, row in tomllib.loads(text).items():
+        spec = id[:3] if id[:3].isdigit() else ""
+        graded = {each: grade for grade in Severity for name in row.get(grade, ()) for each in groups[name]}
+        severities = tuple((dialect, graded[dialect]) for dialect in Dialect if dialect in graded)
+        yield Rule(id, spec, row.get("section", ""), row["title"], row["why"], severities)
 
+
+RULES = tuple(_read_rules())
+"""Every rule: those of any line first, then spec by spec."""
+get_rule = {rule.id: rule for rule in RULES}.__getitem__
 
 _LONGEST_VALUE = 60
 _LONGEST_TEXT = 200
@@ -260,90 +256,17 @@ def join(names: Sequence[str], word: str = "and") -> str:
 
 _OWN_000 = (Dialect.SPEC_000,)
 
-UNIQUE_UUID = declare(
-    "000-1-unique-uuid",
-    "Integrity Rules, 1",
-    "A uuid identifies one message of its session",
-    "Parents are identified by uuid. Claude Code repeats lines when it resumes; the first one counts.",
-    error=_OWN_000,
-    warning=STORED,
-    note=CODE,
-)
-ISO_TIME = declare(
-    "000-2-iso-timestamp",
-    "Integrity Rules, 2",
-    "Timestamps are in ISO 8601",
-    "Anything else could be a number of seconds or milliseconds, and is shown as no time at all.",
-    error=_OWN_000,
-    warning=(*STORED, *CODE),
-)
-PARENT_EXISTS = declare(
-    "000-3-parent-exists",
-    "Integrity Rules, 3",
-    "A parent is a message in the file, or null",
-    "Without its parent a message starts a new thread. In real files the parent can be in another file.",
-    error=_OWN_000,
-    note=CODE,
-)
-STRUCTURE = declare(
-    "000-4-structure",
-    "Integrity Rules, 4",
-    "A message has the structure of its type",
-    "A field that belongs to another type, or has another form, is ignored.",
-    error=(*_OWN_000, *STORED, *CODE),
-)
-TOOL_FIELDS = declare(
-    "000-5-tool-fields",
-    "Integrity Rules, 5; Field Requirements, assistant",
-    "A tool invocation has a name and arguments",
-    "Without them nobody knows what was done.",
-    error=_OWN_000,
-    warning=(*STORED, *CODE),
-)
-SIDECHAIN = declare(
-    "000-6-sidechain",
-    "Integrity Rules, 6",
-    "Messages that follow a sidechain message are in the sidechain",
-    "A sidechain's user is Claude; without the flag it is mistaken for the human. Only its answer leads back.",
-    error=_OWN_000,
-    note=CODE,
-)
-REQUIRED_FIELDS = declare(
-    "000-F1-required-fields",
-    "Field Requirements",
-    "A message has a type, a uuid, a timestamp and a session; a compaction a message, too",
-    "They identify the message, and say when it was sent and where it belongs.",
-    error=_OWN_000,
-    note=CODE,
-)
-_USER_MESSAGE = declare(
-    "000-F2-user-message",
-    "Field Requirements, user",
-    "A user message has text, unless it is a command",
-    "The spec does not mark commands, so a message without text may be one.",
-    warning=_OWN_000,
-)
-_SYSTEM_MESSAGE = declare(
-    "000-F3-system-message",
-    "Field Requirements, system",
-    "A system message has text",
-    "The text is its only content.",
-    error=_OWN_000,
-)
-_METADATA = declare(
-    "000-F4-compacted-metadata",
-    "Field Requirements, compact_system",
-    "A finished compaction has its statistics",
-    "They say how much of the conversation was kept.",
-    error=_OWN_000,
-)
-_CONTENTS = declare(
-    "000-S1-subtype-contents",
-    "Assistant Messages, System Messages: Subtypes",
-    "A message has the fields that the table lists for its subtype",
-    "Otherwise readers that go by the flag and readers that go by the subtype show it differently.",
-    warning=_OWN_000,
-)
+UNIQUE_UUID = get_rule("000-1-unique-uuid")
+ISO_TIME = get_rule("000-2-iso-timestamp")
+PARENT_EXISTS = get_rule("000-3-parent-exists")
+STRUCTURE = get_rule("000-4-structure")
+TOOL_FIELDS = get_rule("000-5-tool-fields")
+SIDECHAIN = get_rule("000-6-sidechain")
+REQUIRED_FIELDS = get_rule("000-F1-required-fields")
+_USER_MESSAGE = get_rule("000-F2-user-message")
+_SYSTEM_MESSAGE = get_rule("000-F3-system-message")
+_METADATA = get_rule("000-F4-compacted-metadata")
+_CONTENTS = get_rule("000-S1-subtype-contents")
 
 _VOCABULARY = frozenset(
     name
@@ -423,83 +346,17 @@ Check = Callable[[Any, LineReport], None]
 """Checks one message."""
 
 
-def declare_stream(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:
-    """Return a rule for the messages of the stream."""
-    graded = {severity.value: (Dialect.STREAM,)}
-    return declare(f"001-{id}", section, title, why, **graded)
-
-
 _OLD = (Dialect.SPEC_000, Dialect.SPEC_004)
 
-PARENT_GIVEN = declare(
-    "003-1-parent-given",
-    "Message Validation, 1",
-    "A message has a parent, unless it starts a conversation",
-    "The first message of a session starts one, and so does a user; any other message has to follow something.",
-    error=STORED,
-)
-PARENT_IN_SESSION = declare(
-    "003-2-parent-in-session",
-    "Message Validation, 2",
-    "A parent is a message in the same session",
-    "A thread belongs to one session. Real sessions that continue another one refer to its messages.",
-    error=STORED,
-    note=CODE,
-)
-TOOL_SIDECHAIN = declare(
-    "003-3-tool-sidechain",
-    "Message Validation, 3",
-    "Tool messages are marked as sidechain messages",
-    "Without the mark they appear in the main conversation.",
-    error=STORED,
-)
-RESULT_PARENT = declare(
-    "003-4-result-parent",
-    "Message Validation, 4",
-    "The parent of a tool result is a tool use",
-    "This is how a result is found under its call. In spec 000's dialect, the order is used as a guess.",
-    error=STORED,
-    note=(Dialect.SPEC_000,),
-)
-TOOL_CHILDREN = declare(
-    "003-5-tool-children",
-    "Message Validation, 5",
-    "An answer that calls tools has tool messages as children, in files that have any",
-    "Calls that were not extracted from their message are missing from the sidechain panel.",
-    warning=(*STORED, *CODE),
-)
-NO_CYCLES = declare(
-    "003-C1-no-cycles",
-    "Consistency Checks, 1",
-    "Parents do not form a cycle",
-    "Following them never reaches the start.",
-    error=STORED,
-    warning=(*CODE, Dialect.SPEC_000),
-)
-ORPHANED_TOOL = declare(
-    "003-C2-orphaned-tool",
-    "Consistency Checks, 2",
-    "Tool messages are in their place: a tool use under its answer, a result under its call",
-    "An orphan is shown by itself, or not at all. `turnlog migrate` corrects parents in the older structure.",
-    error=STORED,
-    warning=(Dialect.SPEC_000,),
-)
-PAIRED = declare(
-    "003-C3-paired",
-    "Consistency Checks, 3",
-    "Every tool use has one result, and every result in a message a tool use",
-    "A call without one was interrupted, or is still running.",
-    warning=STORED,
-    note=(*CODE, *_OLD),
-)
-CHRONOLOGY = declare(
-    "003-C4-chronology",
-    "Consistency Checks, 4",
-    "A message is not older than its parent",
-    "Times that run backwards are shown as they are; the order of the file counts.",
-    warning=STORED,
-    note=CODE,
-)
+PARENT_GIVEN = get_rule("003-1-parent-given")
+PARENT_IN_SESSION = get_rule("003-2-parent-in-session")
+TOOL_SIDECHAIN = get_rule("003-3-tool-sidechain")
+RESULT_PARENT = get_rule("003-4-result-parent")
+TOOL_CHILDREN = get_rule("003-5-tool-children")
+NO_CYCLES = get_rule("003-C1-no-cycles")
+ORPHANED_TOOL = get_rule("003-C2-orphaned-tool")
+PAIRED = get_rule("003-C3-paired")
+CHRONOLOGY = get_rule("003-C4-chronology")
 
 
 def claim_003(line: Line, problem: Problem) -> Rule | None:
@@ -514,71 +371,15 @@ def claim_003(line: Line, problem: Problem) -> Rule | None:
 
 _OWN_004 = (Dialect.SPEC_004,)
 
-REQUIRED_FIELDS_004 = declare(
-    "004-1-required-fields",
-    "Validation Rules, 1",
-    "A message has uuid, parentUuid (null for roots), sessionId, type, timestamp and message",
-    "They say which message it is, what it answers, where it belongs, when it was sent, and what it says.",
-    error=_OWN_004,
-)
-UNIQUE_UUID_004 = declare(
-    "004-2-unique-uuid",
-    "Validation Rules, 2",
-    "A uuid identifies one message of its session",
-    "Parents are identified by uuid.",
-    error=_OWN_004,
-)
-PARENTS = declare(
-    "004-3-parents",
-    "Validation Rules, 3",
-    "Parents are messages in the session, and do not form a cycle",
-    "Together they form the conversation, which is an acyclic graph.",
-    error=_OWN_004,
-)
-CORRELATION = declare(
-    "004-4-tool-correlation",
-    "Validation Rules, 4",
-    "A tool result refers to an earlier call",
-    "The id is the definitive way to match the two. In real files results can come first, or without a call.",
-    error=_OWN_004,
-    note=CODE,
-)
-SIDECHAIN_MARKER = declare(
-    "004-5-sidechain-marker",
-    "Validation Rules, 5",
-    "Messages of a sidechain have `isSidechain: true`",
-    "A sidechain's human is Claude; without the mark it is mistaken for the user. Only its answer leads back.",
-    error=_OWN_004,
-)
-CONTENT = declare(
-    "004-6-content",
-    "Validation Rules, 6; Message Content Structures",
-    "The content of a message is a string, or an array of content objects with all their fields",
-    "Nothing else can be shown.",
-    error=_OWN_004,
-)
-IMAGES = declare(
-    "004-7-image-encoding",
-    "Validation Rules, 7",
-    "Images are in base64, with the media type of an image",
-    "Otherwise they cannot be shown.",
-    error=_OWN_004,
-    warning=(*CODE, *STORED, Dialect.STREAM),
-)
-FIELD_TYPES = declare(
-    "004-F1-field-types",
-    "Field Definitions; Optional Fields",
-    "Fields have the type that the table gives; a timestamp is a number of Unix milliseconds",
-    "A field with any other value is ignored.",
-    error=_OWN_004,
-)
-_VERSION = declare(
-    "004-F2-version",
-    "Field Definitions, version",
-    "A message says which version wrote it, unless it is a special message",
-    "It helps to explain why a file looks the way it does.",
-    note=_OWN_004,
-)
+REQUIRED_FIELDS_004 = get_rule("004-1-required-fields")
+UNIQUE_UUID_004 = get_rule("004-2-unique-uuid")
+PARENTS = get_rule("004-3-parents")
+CORRELATION = get_rule("004-4-tool-correlation")
+SIDECHAIN_MARKER = get_rule("004-5-sidechain-marker")
+CONTENT = get_rule("004-6-content")
+IMAGES = get_rule("004-7-image-encoding")
+FIELD_TYPES = get_rule("004-F1-field-types")
+_VERSION = get_rule("004-F2-version")
 
 _ORDINARY: tuple[type[legacy.LegacyLine], ...] = (
     legacy.Human004,

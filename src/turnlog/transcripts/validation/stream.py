@@ -36,76 +36,21 @@ from turnlog.transcripts.validation.rules import (
     LineReport,
     Report,
     Rule,
-    Severity,
     Spot,
-    declare_stream,
+    get_rule,
     join,
     quote,
 )
 
-_STATUS = declare_stream(
-    "4.9-status",
-    "§4.9",
-    Severity.ERROR,
-    "A status message has a status, which may be null",
-    "Null means that Claude Code is no longer busy; a missing status means nothing.",
-)
-_COMPACTION = declare_stream(
-    "4.10-compact-boundary",
-    "§4.10",
-    Severity.ERROR,
-    "A compact_boundary says what triggered it, and how many tokens there were before",
-    "What came before it was summarized.",
-)
-_HOOK_FIELDS = declare_stream(
-    "4.11-hook-fields",
-    "§4.11",
-    Severity.WARNING,
-    "A hook message names the hook and its event; progress also has its output, and a response its outcome",
-    "The id links the messages of one run. Early versions have none.",
-)
-HOOK_LIFECYCLE = declare_stream(
-    "4.11-hook-lifecycle",
-    "§4.11",
-    Severity.NOTE,
-    "A hook starts before it reports progress or responds, and responds in the end",
-    "A capture may start late or end early.",
-)
-_TOOL_PROGRESS = declare_stream(
-    "4.12-tool-progress",
-    "§4.12",
-    Severity.ERROR,
-    "A tool_progress names the call and its tool, the call it is under, and the time elapsed",
-    "Otherwise nobody knows what is still running.",
-)
-_AUTH_STATUS = declare_stream(
-    "4.13-auth-status",
-    "§4.13",
-    Severity.ERROR,
-    "An auth_status says whether a login is in progress, and what it printed",
-    "It has no other content.",
-)
-_TASK = declare_stream(
-    "4.14-task-notification",
-    "§4.14",
-    Severity.ERROR,
-    "A task_notification names the task, how it ended, where its output is, and a summary",
-    "It is the only notice that a background task has ended.",
-)
-_FILES = declare_stream(
-    "4.15-files-persisted",
-    "§4.15",
-    Severity.ERROR,
-    "A files_persisted lists the files by name and id, the failed ones by name and error, and says when",
-    "Otherwise nobody knows which files are safe.",
-)
-_SUMMARY = declare_stream(
-    "4.16-tool-use-summary",
-    "§4.16",
-    Severity.ERROR,
-    "A tool_use_summary has a summary, and the calls that it summarizes",
-    "It is shown in their place.",
-)
+_STATUS = get_rule("001-4.9-status")
+_COMPACTION = get_rule("001-4.10-compact-boundary")
+_HOOK_FIELDS = get_rule("001-4.11-hook-fields")
+HOOK_LIFECYCLE = get_rule("001-4.11-hook-lifecycle")
+_TOOL_PROGRESS = get_rule("001-4.12-tool-progress")
+_AUTH_STATUS = get_rule("001-4.13-auth-status")
+_TASK = get_rule("001-4.14-task-notification")
+_FILES = get_rule("001-4.15-files-persisted")
+_SUMMARY = get_rule("001-4.16-tool-use-summary")
 
 _HOOK = ("hook_id", "hook_name", "hook_event")
 _OUTPUT = ("stdout", "stderr", "output")
@@ -129,83 +74,17 @@ def _check_files(message: FilesPersistedEvent, here: LineReport) -> None:
         here.add(_FILES, f"Expected a time in ISO 8601, found {quote(time)}", ("processed_at",))
 
 
-RESULT_SUBTYPE = declare_stream(
-    "4.1-result-subtype",
-    "§4.1",
-    Severity.WARNING,
-    "A result's subtype is one of the five",
-    "It says whether the turn succeeded.",
-)
-_RESULT_FIELDS = declare_stream(
-    "4.7-result-fields",
-    "§4.7",
-    Severity.WARNING,
-    "A result has its times, turns, cost, usage, stop reason and denials",
-    "They summarize the turn. Early versions have no stop reason.",
-)
-_SUCCESS = declare_stream(
-    "4.7-result-success",
-    "§4.7",
-    Severity.ERROR,
-    "A successful result has `result`, and no `errors`",
-    "It is the answer that the caller is waiting for.",
-)
-_ERROR = declare_stream(
-    "4.7-result-error",
-    "§4.7",
-    Severity.ERROR,
-    "An error result has `errors`, and neither `result` nor `structured_output`",
-    "They say what went wrong.",
-)
-_IS_ERROR = declare_stream(
-    "4.7-is-error",
-    "§4.7",
-    Severity.NOTE,
-    "`is_error` is true for errors, and false for success",
-    "Claude Code reports an API error as a success with `is_error: true`, so both have to be checked.",
-)
-_MODEL_USAGE = declare_stream(
-    "4.7-model-usage",
-    "§4.7",
-    Severity.WARNING,
-    "The usage of a model has all its counters, its cost and its limits",
-    "It is Claude Code's own record of what was spent.",
-)
-_DENIALS = declare_stream(
-    "4.7-permission-denials",
-    "§4.7",
-    Severity.ERROR,
-    "A denial names the tool, the call and its input",
-    "Otherwise nobody knows what was denied.",
-)
-_INIT_FIELDS = declare_stream(
-    "4.8-init-fields",
-    "§4.8",
-    Severity.WARNING,
-    "An init message says what the session runs with: version, model, directory, mode, tools, servers and more",
-    "Versions without skills or plugins leave those out.",
-)
-INIT_FIRST = declare_stream(
-    "4.8-init-first",
-    "§4.8",
-    Severity.NOTE,
-    "A session starts with an init message",
-    "A capture that starts later does not show how the session was set up.",
-)
-_SERVERS = declare_stream(
-    "4.8-mcp-servers",
-    "§4.8",
-    Severity.WARNING,
-    "A server has a name and one of five states",
-    "Otherwise nobody knows which servers are connected.",
-)
-_PLUGINS = declare_stream(
-    "4.8-plugins",
-    "§4.8",
-    Severity.WARNING,
-    "A plugin has a name and a path",
-    "Otherwise nobody knows which plugins are loaded.",
-)
+RESULT_SUBTYPE = get_rule("001-4.1-result-subtype")
+_RESULT_FIELDS = get_rule("001-4.7-result-fields")
+_SUCCESS = get_rule("001-4.7-result-success")
+_ERROR = get_rule("001-4.7-result-error")
+_IS_ERROR = get_rule("001-4.7-is-error")
+_MODEL_USAGE = get_rule("001-4.7-model-usage")
+_DENIALS = get_rule("001-4.7-permission-denials")
+_INIT_FIELDS = get_rule("001-4.8-init-fields")
+INIT_FIRST = get_rule("001-4.8-init-first")
+_SERVERS = get_rule("001-4.8-mcp-servers")
+_PLUGINS = get_rule("001-4.8-plugins")
 
 _RESULT = Demand(
     _RESULT_FIELDS,
@@ -299,76 +178,16 @@ def _check_init(message: SystemInitMessage, here: LineReport) -> None:
         here.check_given(_PLUGIN, plugin, ("plugins", index))
 
 
-_BASE_FIELDS = declare_stream(
-    "4.2-base-fields",
-    "§4.2",
-    Severity.WARNING,
-    "A message has a uuid and a session_id",
-    "They identify the message and say where it belongs. Hosts may leave out the uuid of messages they send.",
-)
-_UUID_FORM = declare_stream(
-    "4.2-uuid-form",
-    "§4.2",
-    Severity.NOTE,
-    "A uuid has the form of RFC 4122",
-    "Strict readers refuse any other form.",
-)
-_ASSISTANT = declare_stream(
-    "4.3-assistant",
-    "§4.3",
-    Severity.ERROR,
-    "An assistant message has a message and a parent_tool_use_id, which is null for the main agent",
-    "Only the id says which agent answered.",
-)
-MESSAGE_FIELDS = declare_stream(
-    "4.4-message-fields",
-    "§4.4",
-    Severity.WARNING,
-    "An answer has id, type, role, content, model, stop_reason, stop_sequence and usage",
-    "Parts of an answer are put together by its id, and its tokens are counted by model.",
-)
-_USAGE = declare_stream(
-    "4.4-usage",
-    "§4.4, §4.7",
-    Severity.WARNING,
-    "Usage has all four counters, and none is null",
-    "A missing counter counts as zero, and the cost comes out too low.",
-)
-BLOCK_FIELDS = declare_stream(
-    "4.4-block-fields",
-    "§4.4",
-    Severity.ERROR,
-    "A block has the fields of its type: text; id, name and input; thinking",
-    "Without them it has no content, and a call cannot be matched with its result.",
-)
-_BLOCK_ORDER = declare_stream(
-    "4.4-block-order",
-    "§4.4",
-    Severity.NOTE,
-    "Thinking comes before text, and text before tool uses",
-    "Models that think between calls use another order; the order of the blocks counts.",
-)
-_STREAM_EVENT = declare_stream(
-    "4.5-stream-event",
-    "§4.5",
-    Severity.ERROR,
-    "A stream_event has an event in the API's form, and a parent_tool_use_id",
-    "Otherwise the partial answer cannot be assembled.",
-)
-_USER = declare_stream(
-    "4.6-user",
-    "§4.6",
-    Severity.ERROR,
-    "A user message has a message with role and content, and a parent_tool_use_id",
-    "They say what was asked or answered, and in which conversation.",
-)
-BLOCK_SURPLUS = declare_stream(
-    "5.2-block-surplus",
-    "§5.2",
-    Severity.WARNING,
-    "A block has no fields of other block types",
-    "The API refuses such a block when the conversation is sent again.",
-)
+_BASE_FIELDS = get_rule("001-4.2-base-fields")
+_UUID_FORM = get_rule("001-4.2-uuid-form")
+_ASSISTANT = get_rule("001-4.3-assistant")
+MESSAGE_FIELDS = get_rule("001-4.4-message-fields")
+_USAGE = get_rule("001-4.4-usage")
+BLOCK_FIELDS = get_rule("001-4.4-block-fields")
+_BLOCK_ORDER = get_rule("001-4.4-block-order")
+_STREAM_EVENT = get_rule("001-4.5-stream-event")
+_USER = get_rule("001-4.6-user")
+BLOCK_SURPLUS = get_rule("001-5.2-block-surplus")
 
 _USER_DEMAND = Demand(_USER, "a user message", ("parent_tool_use_id",))
 _ANSWER = Demand(
@@ -438,20 +257,8 @@ def _check_user(message: UserFields, here: LineReport) -> None:
         here.add(_USER, "Expected a string or an array, found null", ("message", "content"))
 
 
-_KNOWN_TYPE = declare_stream(
-    "3-known-type",
-    "§3, §4.1, §5.1",
-    Severity.WARNING,
-    "The type and the subtype belong to the union",
-    "The spec calls any other an error; newer versions add some, which are kept and shown as unknown.",
-)
-_SYSTEM_SUBTYPE = declare_stream(
-    "5.1-system-subtype",
-    "§5.1",
-    Severity.ERROR,
-    "A system message has a subtype",
-    "Nothing else says what the message is.",
-)
+_KNOWN_TYPE = get_rule("001-3-known-type")
+_SYSTEM_SUBTYPE = get_rule("001-5.1-system-subtype")
 
 _DEMANDS: Mapping[type[Struct], Demand] = MappingProxyType(
     {

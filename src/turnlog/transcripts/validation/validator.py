@@ -40,6 +40,7 @@ from turnlog.transcripts.validation.rules import (
     ISO_TIME,
     REQUIRED_FIELDS,
     REQUIRED_FIELDS_004,
+    RULES,
     STORED,
     TOOL_FIELDS,
     Finding,
@@ -49,7 +50,7 @@ from turnlog.transcripts.validation.rules import (
     Severity,
     Spot,
     clean,
-    declare,
+    get_rule,
     join,
     quote,
 )
@@ -177,84 +178,18 @@ def _find_flaw(data: str) -> str | None:
     return None
 
 
-_MALFORMED = declare(
-    "line-malformed",
-    "",
-    "A line is one JSON object, in UTF-8",
-    "Anything else cannot be read.",
-    error=ALL,
-)
-_GLUED = declare(
-    "line-glued",
-    "",
-    "A line has only one object",
-    "Two writers at once can join objects on one line; readers that expect one object lose both.",
-    warning=ALL,
-)
-_BAD_TEXT = declare(
-    "line-bad-text",
-    "",
-    "Strings are valid text",
-    "Strict readers refuse lines with lone surrogates, bytes that are not UTF-8, or byte-order marks.",
-    warning=ALL,
-)
-_TORN = declare(
-    "line-torn",
-    "",
-    "The last line is complete",
-    "The file may still be being written; if it is not, the rest of the line is lost.",
-    note=ALL,
-)
-_MISSING_TYPE = declare(
-    "line-missing-type",
-    "",
-    "A line says its type",
-    "Without it nobody knows what the line is.",
-    error=ALL,
-)
-_UNKNOWN_TYPE = declare(
-    "line-unknown-type",
-    "",
-    "Types, subtypes and blocks are known",
-    "New versions add some every few weeks. They are kept, and shown as unknown.",
-    note=ALL,
-)
-_UNKNOWN_FIELD = declare(
-    "line-unknown-field",
-    "",
-    "Fields are known",
-    "New versions add some. They are kept, but not interpreted.",
-    note=ALL,
-)
-_UNKNOWN_VALUE = declare(
-    "line-unknown-value",
-    "",
-    "Values of enums are known",
-    "New versions add some. They are kept unchanged.",
-    note=ALL,
-)
-_WRONG_TYPE = declare(
-    "line-wrong-type",
-    "",
-    "Fields have values of the right type",
-    "A field with any other value reads as if it were absent.",
-    warning=ALL,
-)
-_MISSING_FIELD = declare(
-    "line-missing-field",
-    "",
-    "Mandatory fields are present",
-    "Without them the object, or the whole line, reads as unknown.",
-    warning=ALL,
-)
+_MALFORMED = get_rule("line-malformed")
+_GLUED = get_rule("line-glued")
+_BAD_TEXT = get_rule("line-bad-text")
+_TORN = get_rule("line-torn")
+_MISSING_TYPE = get_rule("line-missing-type")
+_UNKNOWN_TYPE = get_rule("line-unknown-type")
+_UNKNOWN_FIELD = get_rule("line-unknown-field")
+_UNKNOWN_VALUE = get_rule("line-unknown-value")
+_WRONG_TYPE = get_rule("line-wrong-type")
+_MISSING_FIELD = get_rule("line-missing-field")
 
-_TOO_LONG = declare(
-    "line-too-long",
-    "",
-    "A line has at most 16 MB",
-    "Of a longer one, the first 16 MB are read and searched. All of its bytes are kept.",
-    warning=ALL,
-)
+_TOO_LONG = get_rule("line-too-long")
 
 _BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
     {
@@ -292,18 +227,6 @@ def report_tail(tail: Tail, here: LineReport) -> None:
     """Report what stands at the end of a file and is no line."""
     here.add(_TORN, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
 
-
-def _rank(rule: Rule) -> tuple[str, tuple[int, ...]]:
-    """Return where a rule stands: by its spec, those of spec 001 by their section, and else as declared."""
-    section = rule.id.split("-")[1].split(".") if rule.spec == "001" else ()
-    return rule.spec, tuple(map(int, section))
-
-
-_DECLARED = (
-    each for names in (vars(rules), vars(stream), vars(control), globals()) for each in [*names.values()]
-)
-RULES = tuple(sorted(dict.fromkeys(each for each in _DECLARED if isinstance(each, Rule)), key=_rank))
-"""Every rule: those of any line first, then spec by spec."""
 
 _ORDER: Mapping[str, int] = MappingProxyType({rule.id: index for index, rule in enumerate(RULES)})
 _ROW = "| {} |"
