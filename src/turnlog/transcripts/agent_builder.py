@@ -52,7 +52,7 @@ from turnlog.transcripts.agents import (
     list_tries,
 )
 from turnlog.transcripts.calls import Call, Result, TaskNotice
-from turnlog.transcripts.conversation.lineage import cut_circles
+from turnlog.transcripts.conversation.lineage import cut_circles, measure_depths
 from turnlog.transcripts.kinds import CALL_STATES, AgentState, CallState, Category, state_of_end
 from turnlog.transcripts.lines.blocks import find_stored_type, has_call, has_result, list_blocks
 
@@ -539,17 +539,15 @@ class _Assembly:
         for agent, parent in zip(self._agents, parents, strict=True):
             if parent is not None:
                 children[parent].append(agent.source.agent_id)
-        workflows = self._build_workflows()
+        depths, workflows = measure_depths(parents, range(len(parents))), self._build_workflows()
         built = [
             replace(
                 self._build_agent(agent, holder.call if holder is not None else None, workflows),
                 parent_id=None if parent is None else self._agents[parent].source.agent_id,
-                depth=depth,
+                depth=1 + depths[agent.index],
                 children=tuple(started),
             )
-            for agent, holder, parent, depth, started in zip(
-                self._agents, holders, parents, _measure(parents), children, strict=True
-            )
+            for agent, holder, parent, started in zip(self._agents, holders, parents, children, strict=True)
         ]
         return Agents(tuple(built), tuple(workflows.values()))
 
@@ -650,22 +648,6 @@ class _Assembly:
                 if holder.owner != agent.index and (call is None or key_of(holder.call) != key_of(call)):
                     found.setdefault(key_of(holder.call), holder.call)
         return tuple(found.values())
-
-
-def _measure(parents: Sequence[int | None]) -> list[int]:
-    """Return how deep each agent is; there must be no circles."""
-    depths = [0] * len(parents)
-    for start in range(len(parents)):
-        trail: list[int] = []
-        at: int | None = start
-        while at is not None and not depths[at]:
-            trail.append(at)
-            at = parents[at]
-        depth = 0 if at is None else depths[at]
-        for index in reversed(trail):
-            depth += 1
-            depths[index] = depth
-    return depths
 
 
 def _is_teammate(agent: Candidate, call: Call | None) -> bool:

@@ -50,6 +50,7 @@ from turnlog.transcripts.line_reader import read_agent_meta, read_lines, read_wo
 from turnlog.transcripts.lines.blocks import content_text, list_texts
 from turnlog.transcripts.lines.categories import role_of
 from turnlog.transcripts.lines.prompts import read_prompt
+from turnlog.transcripts.segments import AgentRecord
 from turnlog.transcripts.session_files import AgentFiles, WorkflowFiles, locate_path
 
 WORKFLOW_TOOL = "Workflow"
@@ -423,6 +424,9 @@ def _first(*values: object) -> str | None:
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
+A = TypeVar("A", Agent, AgentRecord)
+
+
 class WorkList:
     """Lists the work of agents again and again; what was read of lines that stay is read once."""
 
@@ -439,7 +443,7 @@ class WorkList:
             at = None if agent.call is None else find_caller(agent.call)
             if at is not None:
                 names, answers = work.setdefault(at, ([], []))
-                for one in _list_below(agent, children):
+                for one in list_below(agent, children):
                     names.append(one.id)
                     answers += self._list_answers(one)
         return {at: AgentWork(tuple(names), tuple(answers)) for at, (names, answers) in work.items()}
@@ -455,7 +459,7 @@ class WorkList:
         return known[2]
 
 
-def _list_below(agent: Agent, children: Mapping[str | None, list[Agent]]) -> list[Agent]:
+def list_below(agent: A, children: Mapping[str | None, list[A]]) -> list[A]:
     """Return an agent and all that it started, at any depth."""
     found = [agent]
     seen = {agent.id}

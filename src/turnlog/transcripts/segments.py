@@ -425,7 +425,10 @@ def pack_segment(
     sightings: Sequence[SightingRecord],
 ) -> bytes:
     """Return the records of a segment as bytes; the same records give the same bytes."""
-    sections = (lines, messages, calls, events, sightings, _list_branches(messages))
+    return _pack(lines, messages, calls, events, sightings, _list_branches(messages))
+
+
+def _pack(*sections: Sequence[Any]) -> bytes:
     try:
         return _codecs.compress(_encode((*sections, False)))
     except UnicodeEncodeError:
@@ -459,10 +462,7 @@ class OutlineKind(Generic[T]):
 
     def pack(self, records: Sequence[T]) -> bytes:
         """Return a part as bytes."""
-        try:
-            return _codecs.compress(_encode((records, False)))
-        except UnicodeEncodeError:
-            return _codecs.compress(_encode((_escape(msgspec.to_builtins(records)), True)))
+        return _pack(records)
 
     def unpack(self, data: bytes) -> list[T]:
         """Return what `pack` was given; raises `ValueError` for bytes that are none of it."""

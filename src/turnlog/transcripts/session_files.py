@@ -488,9 +488,10 @@ class _Search:
         transcripts = [(stem, folder / name) for name, stem, suffix in parts if suffix in _SUFFIXES]
         stems = {stem for stem, _ in transcripts}
         bare = {name for name in inner if is_session_folder(name, inner[name])} | beside.keys()
-        for session_id, path in sorted([*transcripts, *((name, None) for name in bare - stems)], key=_by_id):
+        found = [*transcripts, *((name, None) for name in bare - stems)]
+        for session_id, path in sorted(found, key=lambda each: (each[0], os.fspath(each[1] or ""))):
             self._add(session_id, path, folder, inner.pop(session_id, None), beside.get(session_id, []))
-        return [(folder / name, found) for name, found in inner.items()]
+        return [(folder / name, listing) for name, listing in inner.items()]
 
     def _by_session(self, agents: list[AgentFiles]) -> dict[str, list[AgentFiles]]:
         """Return the sub-agents that lie beside sessions, by the session that their lines name."""
@@ -517,10 +518,6 @@ class _Search:
         if listing is not None:
             session = read_session_folder(self.lister, session, listing)
         self._sessions.append(session)
-
-
-def _by_id(session: tuple[str, Path | None]) -> tuple[str, str]:
-    return session[0], os.fspath(session[1] or "")
 
 
 def _expand(path: str, home: Path) -> Path:

@@ -203,6 +203,22 @@ def cut_circles(parents: list[int | None]) -> list[int]:
     return cut
 
 
+def measure_depths(parents: Sequence[int | None], positions: Iterable[int]) -> dict[int, int]:
+    """Return how many others are above some positions; there must be no circles."""
+    depths: dict[int, int] = {}
+    for start in positions:
+        trail: list[int] = []
+        at: int | None = start
+        while at is not None and at not in depths:
+            trail.append(at)
+            at = parents[at]
+        depth = -1 if at is None else depths[at]
+        for own in reversed(trail):
+            depth += 1
+            depths[own] = depth
+    return depths
+
+
 def is_forward(index: int, parent: int | None) -> bool:
     """Tell whether a parent stands further down."""
     return parent is not None and parent >= index

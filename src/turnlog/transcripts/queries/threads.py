@@ -22,8 +22,9 @@ from turnlog.messages.blocks import McpToolUseBlock
 from turnlog.messages.codec import END, LONGEST, decode_long
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.actions import REPORTED, report_of
-from turnlog.transcripts.agents import FIRST_LINES, LineProblem, find_prompt
+from turnlog.transcripts.agents import FIRST_LINES, LineProblem, find_prompt, list_below
 from turnlog.transcripts.calls import NOT_DONE, Call, Place, Result, Touched, read_result
+from turnlog.transcripts.conversation.lineage import measure_depths
 from turnlog.transcripts.conversation.messages import (
     COMPACTED,
     Compaction,
@@ -508,7 +509,7 @@ def build_tree(thread: Thread) -> MessageTree:
     spoken = any(row.lane != Lane.AGENT and row.rule != Rule.WAITING and row.role in SPOKEN for row in rows)
     active = [at for at, row in enumerate(rows) if row.active] if spoken else []
     on_way = frozenset(active)
-    depths = _measure(parents, active)
+    depths = measure_depths(parents, active)
     return MessageTree(
         roots=tuple([at for at, parent in enumerate(parents) if parent is None]),
         parents=tuple(parents),
@@ -519,22 +520,6 @@ def build_tree(thread: Thread) -> MessageTree:
         ),
         active=tuple(sorted(active, key=depths.__getitem__)),
     )
-
-
-def _measure(parents: Sequence[int | None], way: Iterable[int]) -> dict[int, int]:
-    """Return how deep the messages of a way are."""
-    depths: dict[int, int] = {}
-    for start in way:
-        trail: list[int] = []
-        at: int | None = start
-        while at is not None and at not in depths:
-            trail.append(at)
-            at = parents[at]
-        depth = -1 if at is None else depths[at]
-        for own in reversed(trail):
-            depth += 1
-            depths[own] = depth
-    return depths
 
 
 def list_abandoned(session: SessionRecords) -> list[int]:
@@ -638,11 +623,7 @@ def _list_work(session: SessionRecords) -> dict[int, tuple[list[str], list[str]]
         if started is None or started[0] is not session.main or started[1].message is None:
             continue
         names, answers = work.setdefault(started[1].message, ([], []))
-        below, seen = [agent], {agent.id}
-        for one in below:
-            fresh = [child for child in children.get(one.id, ()) if child.id not in seen]
-            seen |= {child.id for child in fresh}
-            below += fresh
+        for one in list_below(agent, children):
             names.append(one.id)
             answers += [used.message for used in list_agent_usage(session, one)]
     return work
