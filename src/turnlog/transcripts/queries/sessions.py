@@ -215,8 +215,108 @@ class HookPlace(Struct, frozen=True, gc=False):
     message: int | None
 
 
-class SessionTimeline(SessionRecords):
-    """Questions about a session and its hooks."""
+_ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
+"""Hook events after which no call of before is still running."""
+_HOOKS = 2
+"""The rank of what hooks told."""
+_AT_ONCE = 1000
+
+
+class ActionKind(StrEnum):
+    """What tells of an action."""
+
+    CALL = "call"
+    EVENT = "event"
+    HOOK = "hook"
+
+
+class ActionPoint(Struct, frozen=True, gc=False, array_like=True, order=True):
+    """Where an action stands among the others; they are ordered by all of it."""
+
+    at: int
+    """In microseconds since 1970; 0 if it is not known."""
+    rank: int
+    """0 in the transcript, 1 in an agent's file, 2 for what a hook told."""
+    name: str
+    """Of the file, or the id of the delivery."""
+    line: int = 0
+    part: int = 0
+    """Within the line: 0 for an event, from 1 on for its calls."""
+
+
+class Action(Struct, frozen=True, gc=False, kw_only=True):
+    """What of an action is ordered and filtered by."""
+
+    kind: ActionKind
+    point: ActionPoint
+    number: int
+    """The index of the call, the number of the event's line, or the number of the delivery."""
+    category: str
+    state: str
+    name: str
+    duration_ms: int | None = None
+
+
+class ActionFilter(Struct, frozen=True, gc=False, kw_only=True):
+    """Which actions are wanted; None is any."""
+
+    categories: tuple[str, ...] | None = None
+    states: tuple[str, ...] | None = None
+    """`transcripts.actions.ActionState`."""
+    name: str | None = None
+    min_ms: int | None = None
+
+    def accepts(self, action: Action) -> bool:
+        """Tell whether an action is wanted."""
+        took = action.duration_ms
+        return (
+            (self.categories is None or action.category in self.categories)
+            and (self.states is None or action.state in self.states)
+            and self.name in (None, action.name)
+            and (self.min_ms is None or (took is not None and took >= self.min_ms))
+        )
+
+
+EVERY_ACTION = ActionFilter()
+
+
+class TimeSpan(Struct, frozen=True, gc=False, array_like=True):
+    """How much happened in a stretch of time, in microseconds since 1970."""
+
+    since: int
+    until: int
+    """Not any more in it."""
+    actions: int
+    failed: int
+
+
+class ActionTally(Struct, frozen=True, gc=False, kw_only=True):
+    """All actions of a session at a glance."""
+
+    total: int
+    """Of those that are wanted."""
+    counts: Mapping[str, int]
+    """By category, wanted or not."""
+    names: Mapping[str, int]
+    """By name, wanted or not."""
+    failed: int
+    spans: tuple[TimeSpan, ...]
+    """Those with any; actions without a time are in none."""
+
+
+class _Told(Struct, frozen=True, gc=False):
+    """What lines say of a delivery."""
+
+    failed: bool
+    took: int | None
+
+
+_NOTHING = _Told(False, None)
+_point = attrgetter("point")
+
+
+class SessionActions(SessionRecords):
+    """All questions about one session, its hooks and the action log among them."""
 
     def __init__(self, reader: HookReader) -> None:
         super().__init__(reader)
@@ -362,142 +462,6 @@ class SessionTimeline(SessionRecords):
         agent = None if hook.event_name in PARENTS_EVENTS else hook.agent_id
         own = [each for each in self.chapters if agent is not None and each.facts.agent_id == agent]
         return own[0] if own else self.main
-
-
-def _list_runs(numbers: Collection[int]) -> list[range]:
-    """Return numbers as ranges of those next to each other."""
-    runs: list[range] = []
-    for number in sorted(numbers):
-        if runs and runs[-1].stop == number:
-            runs[-1] = range(runs[-1].start, number + 1)
-        else:
-            runs.append(range(number, number + 1))
-    return runs
-
-
-def _rank(fact: HookDelivery, is_of_call: bool) -> tuple[bool, int, str]:
-    """Return what hook events under one message are ordered by."""
-    return (not (is_of_call and fact.event_name in FIRST_EVENTS), fact.received_ns, fact.delivery_id)
-
-
-def _join_times(told: Iterable[HookMention]) -> Iterator[tuple[int, int, set[str]]]:
-    """Yield stretches of time, in microseconds, in which events may be that lines tell of."""
-    spans = sorted((each.at - NEAR, each.event) for each in told if each.at is not None)
-    held: tuple[int, int, set[str]] | None = None
-    for since, event in spans:
-        until = since + 2 * NEAR + 1
-        if held is not None and since <= held[1]:
-            held = held[0], until, held[2] | {event}
-        else:
-            if held is not None:
-                yield held
-            held = since, until, {event}
-    if held is not None:
-        yield held
-
-
-_ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
-"""Hook events after which no call of before is still running."""
-_HOOKS = 2
-"""The rank of what hooks told."""
-_AT_ONCE = 1000
-
-
-class ActionKind(StrEnum):
-    """What tells of an action."""
-
-    CALL = "call"
-    EVENT = "event"
-    HOOK = "hook"
-
-
-class ActionPoint(Struct, frozen=True, gc=False, array_like=True, order=True):
-    """Where an action stands among the others; they are ordered by all of it."""
-
-    at: int
-    """In microseconds since 1970; 0 if it is not known."""
-    rank: int
-    """0 in the transcript, 1 in an agent's file, 2 for what a hook told."""
-    name: str
-    """Of the file, or the id of the delivery."""
-    line: int = 0
-    part: int = 0
-    """Within the line: 0 for an event, from 1 on for its calls."""
-
-
-class Action(Struct, frozen=True, gc=False, kw_only=True):
-    """What of an action is ordered and filtered by."""
-
-    kind: ActionKind
-    point: ActionPoint
-    number: int
-    """The index of the call, the number of the event's line, or the number of the delivery."""
-    category: str
-    state: str
-    name: str
-    duration_ms: int | None = None
-
-
-class ActionFilter(Struct, frozen=True, gc=False, kw_only=True):
-    """Which actions are wanted; None is any."""
-
-    categories: tuple[str, ...] | None = None
-    states: tuple[str, ...] | None = None
-    """`transcripts.actions.ActionState`."""
-    name: str | None = None
-    min_ms: int | None = None
-
-    def accepts(self, action: Action) -> bool:
-        """Tell whether an action is wanted."""
-        took = action.duration_ms
-        return (
-            (self.categories is None or action.category in self.categories)
-            and (self.states is None or action.state in self.states)
-            and self.name in (None, action.name)
-            and (self.min_ms is None or (took is not None and took >= self.min_ms))
-        )
-
-
-EVERY_ACTION = ActionFilter()
-
-
-class TimeSpan(Struct, frozen=True, gc=False, array_like=True):
-    """How much happened in a stretch of time, in microseconds since 1970."""
-
-    since: int
-    until: int
-    """Not any more in it."""
-    actions: int
-    failed: int
-
-
-class ActionTally(Struct, frozen=True, gc=False, kw_only=True):
-    """All actions of a session at a glance."""
-
-    total: int
-    """Of those that are wanted."""
-    counts: Mapping[str, int]
-    """By category, wanted or not."""
-    names: Mapping[str, int]
-    """By name, wanted or not."""
-    failed: int
-    spans: tuple[TimeSpan, ...]
-    """Those with any; actions without a time are in none."""
-
-
-class _Told(Struct, frozen=True, gc=False):
-    """What lines say of a delivery."""
-
-    failed: bool
-    took: int | None
-
-
-_NOTHING = _Told(False, None)
-_point = attrgetter("point")
-
-
-class SessionActions(SessionTimeline):
-    """All questions about one session, the action log among them."""
 
     def list_actions(
         self,
@@ -671,3 +635,35 @@ def _build_event(event: EventRecord, source: str, rank: int) -> Action:
 
 def _rank_slowest(action: Action) -> tuple[int, ActionPoint]:
     return -(action.duration_ms or 0), action.point
+
+
+def _list_runs(numbers: Collection[int]) -> list[range]:
+    """Return numbers as ranges of those next to each other."""
+    runs: list[range] = []
+    for number in sorted(numbers):
+        if runs and runs[-1].stop == number:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
+
+
+def _rank(fact: HookDelivery, is_of_call: bool) -> tuple[bool, int, str]:
+    """Return what hook events under one message are ordered by."""
+    return (not (is_of_call and fact.event_name in FIRST_EVENTS), fact.received_ns, fact.delivery_id)
+
+
+def _join_times(told: Iterable[HookMention]) -> Iterator[tuple[int, int, set[str]]]:
+    """Yield stretches of time, in microseconds, in which events may be that lines tell of."""
+    spans = sorted((each.at - NEAR, each.event) for each in told if each.at is not None)
+    held: tuple[int, int, set[str]] | None = None
+    for since, event in spans:
+        until = since + 2 * NEAR + 1
+        if held is not None and since <= held[1]:
+            held = held[0], until, held[2] | {event}
+        else:
+            if held is not None:
+                yield held
+            held = since, until, {event}
+    if held is not None:
+        yield held
