@@ -19,7 +19,7 @@ HEAVY = (
     "tomllib", "urllib.request", "watchfiles", "xml", "zoneinfo", "turnlog.export.documents",
     "turnlog.ingest.derivation", "turnlog.ingest.pipeline", "turnlog.ingest.spool_import",
     "turnlog.integrations", "turnlog.messages.codec", "turnlog.messages.entries",
-    "turnlog.server", "turnlog.transcripts.lines.passages", "turnlog.transcripts.session",
+    "turnlog.server", "turnlog.transcripts.lines.passage_readers", "turnlog.transcripts.session",
 )  # fmt: skip
 """What none of them needs when there is nothing to derive, to price or to draw."""
 OWN = 98

@@ -33,7 +33,7 @@ from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.store.search.texts import build_text
 from turnlog.transcripts.line_reader import META_LIMIT, RECORD_LIMIT, LineSplitter
-from turnlog.transcripts.lines.passages import list_passages
+from turnlog.transcripts.lines.passage_readers import list_passages
 from turnlog.transcripts.segment_builder import time_of
 from turnlog.transcripts.session_files import Change, Checkpoint
 
