@@ -255,43 +255,6 @@ def is_shown(event_name: str, notification_type: str | None) -> bool:
     return find_rule(event_name, notification_type).shown
 
 
-def render_events() -> str:
-    """Return the table of all events, as Markdown."""
-    rows = [(f"`{name}`", rule) for name, rule in EVENTS.items()]
-    return "\n".join(_render_events([*rows, ("any other", UNKNOWN_EVENT)])) + "\n"
-
-
-def render_notifications() -> str:
-    """Return the table of all types of notifications, as Markdown."""
-    rows = [(f"`{name}`", rule) for name, rule in NOTIFICATIONS.items()]
-    rows += [("any other", UNKNOWN_NOTIFICATION), ("none", UNTYPED_NOTIFICATION)]
-    return "\n".join(_render_notifications(rows)) + "\n"
-
-
-def _render_events(rows: list[tuple[str, EventRule]]) -> Iterator[str]:
-    yield "| Event | Group | Label | Context | Tool | State |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for name, rule in rows:
-        group = "depends on its type" if name == "`Notification`" else _render_group(rule.group, rule.shown)
-        label = " or ".join(f"`{text}`" for text in (rule.label, rule.otherwise) if text) or "its name"
-        context = (
-            f"`{rule.whole}`, unchanged" if rule.whole else ", ".join(f"`{field}`" for field in rule.context)
-        )
-        tool = "`tool_name`" if rule.tool else ""
-        yield f"| {name} | {group} | {label} | {context} | {tool} | {rule.change.value} |"
-
-
-def _render_notifications(rows: list[tuple[str, NotificationRule]]) -> Iterator[str]:
-    yield "| `notification_type` | Group | State |"
-    yield "| --- | --- | --- |"
-    for name, rule in rows:
-        yield f"| {name} | {_render_group(rule.group, rule.shown)} | {rule.change.value} |"
-
-
-def _render_group(group: str | None, shown: bool) -> str:
-    return ("" if group is None else f"`{group}`") if shown else "kept, but not an event"
-
-
 NEAR = 10_000_000
 """How far a line may be from a delivery that it belongs to by time alone, in microseconds."""
 _LONGEST = 200
@@ -395,7 +358,7 @@ class DeliveryFilter(Struct, frozen=True, gc=False, kw_only=True):
     delivery_ids: Collection[str] | None = None
     ids: Collection[int] | None = None
     events_only: bool = False
-    """Only events of spec 002's table (`table.is_shown`)."""
+    """Only events of spec 002's table (`is_shown`)."""
     first: int = 0
     count: int | None = None
     """How many at most; None for all."""
@@ -480,3 +443,40 @@ def _is_near(line: HookMention, delivery: HookMention) -> bool:
 def _rank(line: HookMention, delivery: HookMention) -> tuple[int, int, str]:
     at = delivery.at or 0
     return (0 if line.at is None else abs(line.at - at), at, delivery.id)
+
+
+def render_events() -> str:
+    """Return the table of all events, as Markdown."""
+    rows = [(f"`{name}`", rule) for name, rule in EVENTS.items()]
+    return "\n".join(_render_events([*rows, ("any other", UNKNOWN_EVENT)])) + "\n"
+
+
+def render_notifications() -> str:
+    """Return the table of all types of notifications, as Markdown."""
+    rows = [(f"`{name}`", rule) for name, rule in NOTIFICATIONS.items()]
+    rows += [("any other", UNKNOWN_NOTIFICATION), ("none", UNTYPED_NOTIFICATION)]
+    return "\n".join(_render_notifications(rows)) + "\n"
+
+
+def _render_events(rows: list[tuple[str, EventRule]]) -> Iterator[str]:
+    yield "| Event | Group | Label | Context | Tool | State |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, rule in rows:
+        group = "depends on its type" if name == "`Notification`" else _render_group(rule.group, rule.shown)
+        label = " or ".join(f"`{text}`" for text in (rule.label, rule.otherwise) if text) or "its name"
+        context = (
+            f"`{rule.whole}`, unchanged" if rule.whole else ", ".join(f"`{field}`" for field in rule.context)
+        )
+        tool = "`tool_name`" if rule.tool else ""
+        yield f"| {name} | {group} | {label} | {context} | {tool} | {rule.change.value} |"
+
+
+def _render_notifications(rows: list[tuple[str, NotificationRule]]) -> Iterator[str]:
+    yield "| `notification_type` | Group | State |"
+    yield "| --- | --- | --- |"
+    for name, rule in rows:
+        yield f"| {name} | {_render_group(rule.group, rule.shown)} | {rule.change.value} |"
+
+
+def _render_group(group: str | None, shown: bool) -> str:
+    return ("" if group is None else f"`{group}`") if shown else "kept, but not an event"
