@@ -27,7 +27,7 @@ import msgspec
 from turnlog.ingest.uploads.protocol import PROTOCOL, SessionUpload, Stretch, Upload, digest_of, encode_upload
 from turnlog.store.model import SourceKind
 from turnlog.testing.builders import make_line
-from turnlog.transcripts.files.fingerprints import Change
+from turnlog.transcripts.session_files import Change
 
 SERVE = (sys.executable, "-m", "turnlog", "serve", "--no-browser", "--no-sync", "--json", "--port", "0")
 HOOK = json.dumps({"session_id": "bench", "hook_event_name": "PreToolUse", "tool_name": "Bash"}).encode()

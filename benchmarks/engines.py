@@ -29,7 +29,7 @@ from turnlog.store.search.paging import SearchOrder
 from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.report import Grouping
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.queries.bodies import decode_lines
+from turnlog.transcripts.queries.threads import decode_lines
 
 SEED = 12
 WINDOWS = 200

@@ -53,8 +53,8 @@ from turnlog.store.model import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.store.usage.report import Grouping
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
+from turnlog.transcripts.hooks import HookDelivery, build_delivery
+from turnlog.transcripts.session_files import locate_path
 
 Answers = dict[str, str]
 Rules = Mapping[str, Any]

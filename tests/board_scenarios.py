@@ -12,7 +12,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import build_delivery
+from turnlog.transcripts.hooks import build_delivery
 
 SECOND = 1_000_000_000
 _numbers = itertools.count()

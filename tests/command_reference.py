@@ -16,7 +16,7 @@ import click
 
 from settings_reference import render_file
 from turnlog.cli.program import COMMANDS, NAME, program
-from turnlog.transcripts.hooks.table import render_events, render_notifications
+from turnlog.transcripts.hooks import render_events, render_notifications
 from turnlog.transcripts.validation.validator import render_table
 
 _WIDTH = 78

@@ -11,7 +11,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 HOOKED = "40010000-0000-4000-8000-00000000000a"
 HEARD = "4ea2d000-0000-4000-8000-00000000000a"

@@ -9,13 +9,11 @@ from msgspec import Struct
 import golden
 from turnlog import Line
 from turnlog.messages import Unknown
-from turnlog.transcripts.agents.agent import Agent, AgentSource
-from turnlog.transcripts.agents.assembly import Agents, build_agents
-from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
-from turnlog.transcripts.calls.builder import build_calls
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.reader import read_agent_meta, read_lines, read_workflow_record
-from turnlog.transcripts.files.session_files import AgentFiles, SessionFiles, WorkflowFiles
+from turnlog.transcripts.agent_builder import Agents, build_agents
+from turnlog.transcripts.agents import Agent, AgentSource, Workflow, WorkflowSource
+from turnlog.transcripts.call_builder import build_calls
+from turnlog.transcripts.line_reader import read_agent_meta, read_lines, read_workflow_record
+from turnlog.transcripts.session_files import AgentFiles, SessionFiles, WorkflowFiles, locate_path
 
 
 class Found(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from turnlog.store.interface import Store
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.records import MessageRecord
+from turnlog.transcripts.segments import MessageRecord
 
 Records = Mapping[str, list[object]]
 """By what they are, each with its file where they are of one."""

@@ -26,7 +26,7 @@ from turnlog.store.model import LOCAL, Visibility
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
+from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
 PEOPLE = {"ada": UserRole.ADMIN, "ben": UserRole.MEMBER, "cleo": UserRole.MEMBER, "vera": UserRole.VIEWER}
 ENGINES = ("sqlite", "postgres")

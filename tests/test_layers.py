@@ -31,8 +31,10 @@ LAYERS = [
     "cli",
 ]
 TOP = {"server", "integrations", "cli"}
-PUBLIC = re.compile(r"turnlog(\.messages(\.\w+)?|\.transcripts|\.testing|\.integrations(\.\w+)?)?")
-"""Who declares what others may use; elsewhere that would only hide what nobody uses."""
+PUBLIC = re.compile(r"turnlog(\.messages(\.\w+){0,2}|\.transcripts|\.testing|\.integrations(\.\w+)?)?")
+"""Who declares what others may use; elsewhere that would only hide what nobody uses.
+
+The packages of types in `messages` pass on what their modules declare."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 NAMES = frozenset(module.name for module in pkgutil.walk_packages(turnlog.__path__, "turnlog."))
 

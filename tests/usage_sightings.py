@@ -11,7 +11,7 @@ from turnlog.store.model import Scope
 from turnlog.testing.builders import make_batch, make_key
 from turnlog.testing.contracts.base import get_derived, replace_records, unpack_files
 from turnlog.testing.row_builders import make_session_row
-from turnlog.transcripts.records import SightingRecord
+from turnlog.transcripts.segments import SightingRecord
 
 SESSIONS = ("a", "b", "c")
 FILES = (".jsonl", "/subagents/agent-1.jsonl")

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from turnlog.errors import ConfigError
 from turnlog.store.accounts.interface import UserRole
 from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace, find_place
-from turnlog.transcripts.files.locate import list_config_dirs
+from turnlog.transcripts.session_files import list_config_dirs
 
 _MOST_WEBHOOKS = 10
 _FILE = "turnlog.db"

@@ -16,7 +16,7 @@ from command_line import TURNLOG, environment, invoke, run
 from turnlog.ingest.hook_install import LEFT_OUT, SINCE
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.table import EVENTS
+from turnlog.transcripts.hooks import EVENTS
 
 SETTINGS = '{\n    "model": "opus",\n    "permissions": {"allow": ["Bash(ls:*)"]}\n}\n'
 

@@ -18,8 +18,8 @@ HEAVY = (
     "multiprocessing", "psycopg", "pydantic", "random", "rich", "secrets", "ssl", "subprocess", "tempfile",
     "tomllib", "urllib.request", "watchfiles", "xml", "zoneinfo", "turnlog.export.documents",
     "turnlog.ingest.derivation", "turnlog.ingest.pipeline", "turnlog.ingest.spool_import",
-    "turnlog.integrations", "turnlog.messages.codec", "turnlog.messages.entries", "turnlog.messages.recovery",
-    "turnlog.server", "turnlog.transcripts.lines.passages", "turnlog.transcripts.session",
+    "turnlog.integrations", "turnlog.messages.codec", "turnlog.messages.entries",
+    "turnlog.server", "turnlog.transcripts.lines.passage_readers", "turnlog.transcripts.session",
 )  # fmt: skip
 """What none of them needs when there is nothing to derive, to price or to draw."""
 OWN = 98

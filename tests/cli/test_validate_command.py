@@ -10,7 +10,7 @@ import pytest
 
 from command_line import invoke, run, show_in_terminal
 from golden import DATA
-from turnlog.transcripts.validation.validator import RULES
+from turnlog.transcripts.validation.rules import RULES
 
 CLEAN = DATA / "transcripts" / "usage-split-message"
 MALFORMED = DATA / "transcripts" / "malformed" / "session.jsonl"

@@ -16,7 +16,7 @@ from turnlog.messages import Dialect
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import CallState, Session, validate
-from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
+from turnlog.transcripts.agent_status import AgentPhase, Why, advance
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -13,11 +13,10 @@ from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatc
 from turnlog.store.frames import open_frame
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import LOCAL, Place, Scope, SourceKind
-from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.records import LineRecord
-from turnlog.transcripts.segments import Segment, SegmentHead, unpack_segment
+from turnlog.transcripts.segments import LineRecord, Segment, SegmentHead, unpack_segment
+from turnlog.transcripts.session_files import Change
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from turnlog.ingest.change_check import key_of
 from turnlog.ingest.session_cache import SessionCache
 from turnlog.ingest.session_scan import resume_scan
 from turnlog.store.batch import SessionBatch
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import Obstacle
+from turnlog.transcripts.session_files import Obstacle, locate_path
 
 ORIGIN = "a machine"
 

@@ -21,8 +21,8 @@ from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
 from turnlog.store.search.language import parse_query
 from turnlog.transcripts import locate_path, locate_sessions
-from turnlog.transcripts.files.session_files import CaptureKind, name_capture, split_capture
 from turnlog.transcripts.queries.threads import open_main
+from turnlog.transcripts.session_files import CaptureKind, name_capture, split_capture
 
 ID = "11111111-2222-4333-8444-555555555555"
 FOLDER = "-home-ada-tea"

@@ -12,7 +12,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 
 IDS = ("0000000a-0000-4000-8000-00000000000a", "0000000b-0000-4000-8000-00000000000b", "0000000c")
 

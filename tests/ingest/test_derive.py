@@ -17,11 +17,11 @@ from turnlog.ingest.session_scan import scan_session
 from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_store
 from turnlog.transcripts.conversation.conversation import Conversation
-from turnlog.transcripts.files.dumps import list_dumped
-from turnlog.transcripts.files.locate import locate_path, locate_sessions
+from turnlog.transcripts.dumps import list_dumped
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord
+from turnlog.transcripts.segments import AgentRecord, CallRecord, MessageRecord
+from turnlog.transcripts.session_files import locate_path, locate_sessions
 from turnlog.transcripts.summary import Summary
 
 PLACED = [(0, 0), (1, 1), (2, 1), (3, 2)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.ingest.exclusions import Exclusion
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import SessionFiles
 
 LINE = '{"type":"user","uuid":"u","sessionId":"s","cwd":"%s","message":{"content":"Hello"}}\n'
 

@@ -25,7 +25,7 @@ from turnlog.store.interface import read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.files.locate import list_roots
+from turnlog.transcripts.session_files import list_roots
 
 ORIGIN = "0" * 31 + "1"
 PROCESSES = get_context("forkserver")

@@ -11,7 +11,7 @@ import pytest
 from turnlog.ingest.file_scan import FileScan, scan_file
 from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.fingerprints import Change
+from turnlog.transcripts.session_files import Change
 
 TEXT = b"".join(b'{"type":"user","uuid":"%d"}\n' % number for number in range(1000))
 

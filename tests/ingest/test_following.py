@@ -23,7 +23,7 @@ from turnlog.ingest.watchers import NativeWatcher, PollingWatcher, Watcher, find
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_lease, open_store
-from turnlog.transcripts.files.locate import list_roots
+from turnlog.transcripts.session_files import list_roots
 
 PATIENCE = 30.0
 LARGE = f'{{"type":"user","padding":"{"x" * (2 << 20)}"}}\n'

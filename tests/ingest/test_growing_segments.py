@@ -15,7 +15,7 @@ from golden import DATA
 from ingest.memory_store import MemoryStore
 from ingest.session_watch import Watch, grow, list_files, look_once
 from turnlog.ingest.session_cache import SessionCache
-from turnlog.transcripts.files.dumps import list_dumped
+from turnlog.transcripts.dumps import list_dumped
 
 GOLDEN = [
     path

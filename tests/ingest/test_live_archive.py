@@ -13,7 +13,7 @@ from turnlog.store.interface import Store, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.answers import collect_answers
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 
 _FILES = 8
 _LARGER = 1.2

@@ -21,8 +21,8 @@ from turnlog.store.interface import read_all
 from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
 from turnlog.store.search.language import parse_query
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.queries.bodies import decode_lines
+from turnlog.transcripts.queries.threads import decode_lines
+from turnlog.transcripts.session_files import locate_path
 
 STATUS = Path("/proc/self/status")
 SYNC = """

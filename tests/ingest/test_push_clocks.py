@@ -13,7 +13,7 @@ from postgres_server import make_archive
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.hooks.deliveries import build_delivery
+from turnlog.transcripts.hooks import build_delivery
 
 YEAR = 365 * 86_400
 

@@ -31,8 +31,8 @@ from turnlog.store.interface import KnownSource, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, build_delivery
+from turnlog.transcripts.hooks import DeliveryFilter, build_delivery
+from turnlog.transcripts.session_files import locate_sessions
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from turnlog.store.interface import read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 
 
 def build(pushed: PushedStore, path: Path) -> SessionUpload:

@@ -21,7 +21,7 @@ from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, build_delivery
+from turnlog.transcripts.hooks import DeliveryFilter, build_delivery
 
 LONG_PAUSE = 5.0
 """Seconds."""

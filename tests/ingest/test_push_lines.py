@@ -26,7 +26,7 @@ from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.interface import CaredStore, read_all
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.files.locate import list_roots
+from turnlog.transcripts.session_files import list_roots
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.files.locate import list_roots, locate_sessions
+from turnlog.transcripts.session_files import list_roots, locate_sessions
 
 HERE = "f" * 32
 

@@ -17,7 +17,7 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 
 GOLDEN = DATA / "transcripts"
 SMALL = 700

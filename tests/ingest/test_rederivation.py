@@ -20,8 +20,8 @@ from turnlog.store.interface import CaredStore, KnownSession, Store, find_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.segments import unpack_segment
+from turnlog.transcripts.session_files import locate_path, locate_sessions
 
 
 class Archive:

@@ -20,7 +20,7 @@ from turnlog.ingest.retention import (
 from turnlog.store.interface import KnownSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.files.locate import locate_sessions
+from turnlog.transcripts.session_files import locate_sessions
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -28,8 +28,8 @@ from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
-from turnlog.transcripts.files.dumps import list_dumped
-from turnlog.transcripts.files.locate import locate_sessions
+from turnlog.transcripts.dumps import list_dumped
+from turnlog.transcripts.session_files import locate_sessions
 
 GOLDEN = [
     path

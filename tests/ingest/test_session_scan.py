@@ -20,9 +20,8 @@ from turnlog.ingest.session_scan import scan_session, vanish
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.model import SourceKind, name_source
-from turnlog.transcripts.files.fingerprints import Change
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.line_reader import read_lines
+from turnlog.transcripts.session_files import Change, locate_path
 
 GOLDEN = [*(path for path in sorted((DATA / "transcripts").iterdir()) if path.is_dir()), DATA / "cli" / "tour"]
 ONE, TWO, THREE = (

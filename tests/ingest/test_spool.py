@@ -21,7 +21,7 @@ from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
+from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
 NOW = 1_790_000_000_123_456_789
 

@@ -20,8 +20,7 @@ from turnlog.store.interface import CaredStore, Flaw, KnownSession, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.records import TurnRecord
-from turnlog.transcripts.segments import TURNS, pack_segment, unpack_segment
+from turnlog.transcripts.segments import TURNS, TurnRecord, pack_segment, unpack_segment
 
 DATA = Path(__file__).parents[1] / "data"
 Tampering = str | Callable[[apsw.Connection], None]

@@ -15,7 +15,7 @@ from sdk_losses import PAGE, messages, replace_table
 from turnlog.integrations.agent_sdk import from_sdk, to_sdk
 from turnlog.messages.base import Value
 from turnlog.messages.blocks import ToolUseBlock
-from turnlog.messages.sdk import AssistantMessage, RateLimitEvent, ResultMessage, UserMessage
+from turnlog.messages.sdk.messages import AssistantMessage, RateLimitEvent, ResultMessage, UserMessage
 
 MESSAGES = list(messages())
 

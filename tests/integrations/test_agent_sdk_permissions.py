@@ -31,7 +31,7 @@ from turnlog.integrations.agent_sdk import (
 )
 from turnlog.messages import encode, view
 from turnlog.messages.base import Raw
-from turnlog.messages.control import CanUseToolRequest
+from turnlog.messages.control.requests import CanUseToolRequest
 from turnlog.messages.permissions import (
     AddDirectories,
     AddRules,

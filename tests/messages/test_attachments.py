@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from turnlog.messages import attachments
-from turnlog.messages.attachments import FREE_FORM, Attachment, QueuedCommand, UnknownAttachment
-from turnlog.messages.base import UNSET, Raw, Value
+from turnlog.messages.attachments import Attachment, QueuedCommand, UnknownAttachment
+from turnlog.messages.base import UNSET, Value
 from turnlog.messages.blocks import ImageBlock, TextBlock
 from turnlog.messages.message import MessageOrigin, OriginKind
 
@@ -189,12 +189,6 @@ def test_a_type_that_nobody_has_seen_stays_unknown(name: str) -> None:
 def test_an_undeclared_field_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="unknown field `colour`"):
         DECODER.decode(b'{"type":"date","date":"2026-03-01","colour":"red"}')
-
-
-def test_only_the_free_form_fields_are_kept_raw() -> None:
-    raw = {name for name, held in fields_set_in_samples().items() if Raw in held}
-
-    assert raw == set(FREE_FORM)
 
 
 def test_a_field_that_is_absent_differs_from_one_that_is_null() -> None:

@@ -8,9 +8,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from turnlog import ProtocolError
 from turnlog.messages.base import Raw
-from turnlog.messages.control import (
+from turnlog.messages.control.frames import (
     Cancelled,
-    CanUseToolRequest,
     ControlCancelRequest,
     ControlMessage,
     ControlPeer,
@@ -19,18 +18,21 @@ from turnlog.messages.control import (
     Event,
     Fault,
     FaultKind,
-    HookCallbackRequest,
     Ignored,
-    InterruptRequest,
     KeepAlive,
     Lost,
-    McpMessageRequest,
     Replied,
-    RequestBody,
     Requested,
     Sender,
-    SetModelRequest,
     TimedOut,
+)
+from turnlog.messages.control.requests import (
+    CanUseToolRequest,
+    HookCallbackRequest,
+    InterruptRequest,
+    McpMessageRequest,
+    RequestBody,
+    SetModelRequest,
 )
 
 HOST_REQUESTS: list[RequestBody] = [

@@ -13,7 +13,7 @@ from turnlog.messages.attachments import DateAttachment
 from turnlog.messages.blocks import TextBlock, ToolUseBlock
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UserEntry
 from turnlog.messages.metadata import AiTitle, JournalResult
-from turnlog.messages.sdk import AssistantMessage
+from turnlog.messages.sdk.messages import AssistantMessage
 from turnlog.messages.system import SystemNotice
 
 MS = 1738573200000

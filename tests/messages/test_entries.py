@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import get_args
 
+import msgspec
 import pytest
 
 import golden
@@ -11,7 +12,7 @@ from turnlog import UNSET, Dialect, UnknownEntry
 from turnlog.messages import entries, message
 from turnlog.messages.base import Raw
 from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, Entry, ProgressEntry, UserEntry
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, Entry, Progress, ProgressEntry, UserEntry
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.message import MessageOrigin, OriginKind, StopReason
 
@@ -49,7 +50,10 @@ def test_every_field_of_entries_and_messages_is_set_by_a_golden_line() -> None:
     declared = golden.fields_declared(entries, message)
     of_broken_lines = {"UnknownEntry.raw", "UnknownEntry.type", "UnknownEntry.subtype"}
 
-    assert declared - golden.fields_set(golden.values()) == of_broken_lines
+    progress = msgspec.json.Decoder(Progress).decode_lines((golden.DATA / "progress.jsonl").read_bytes())
+    found = golden.fields_set([*golden.values(), *golden.walk(tuple(progress))])
+
+    assert declared - found == of_broken_lines
 
 
 def test_a_prompt_is_text() -> None:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 import turnlog.messages
+from turnlog.messages import tool_io
 from turnlog.messages.base import Value
 from turnlog.messages.free_form import FREE_FORM
 
@@ -45,6 +46,7 @@ def test_the_table_names_every_untyped_field_and_no_other() -> None:
         if any(part in (Raw, Any, object, dict) for part in parts(info.type))
     }
     assert untyped == set(FREE_FORM) - ALIASES
+    assert {getattr(tool_io, name) for name in ALIASES} == {dict[str, Raw]}
 
 
 def test_every_entry_of_the_table_gives_a_reason() -> None:

@@ -9,7 +9,9 @@ import pytest
 import turnlog
 from turnlog.messages.hook_events import StopHookInput
 from turnlog.messages.lazy import tool_names, view_all
-from turnlog.messages.tool_io import BashInput, BashResult, ReadInput, UnknownToolInput
+from turnlog.messages.tool_io.files import ReadInput
+from turnlog.messages.tool_io.registry import UnknownToolInput
+from turnlog.messages.tool_io.shell import BashInput, BashResult
 
 CALL = turnlog.decode(
     b'{"type":"assistant","message":{"content":[{"type":"text","text":"t"},'

@@ -13,8 +13,7 @@ import turnlog
 from turnlog import UNSET, ChangeError
 from turnlog.messages.base import Raw
 from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.compaction import CompactionPhase, CompactionStatistics
-from turnlog.messages.entries import AssistantEntry, UserEntry
+from turnlog.messages.entries import AssistantEntry, CompactionPhase, CompactionStatistics, UserEntry
 from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import Summary
 from turnlog.messages.system import Level

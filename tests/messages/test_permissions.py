@@ -10,9 +10,8 @@ import pytest
 
 from golden import fields_declared, fields_set, lines, walk
 from turnlog.messages import permissions
-from turnlog.messages.base import Raw, Value
+from turnlog.messages.base import Value
 from turnlog.messages.permissions import (
-    FREE_FORM,
     AddRules,
     PermissionAllow,
     PermissionAsk,
@@ -26,8 +25,7 @@ from turnlog.messages.permissions import (
     UnknownPermissionResult,
     UnknownPermissionUpdate,
 )
-from turnlog.messages.problems import ProblemKind
-from turnlog.messages.salvage import view
+from turnlog.messages.salvage import ProblemKind, view
 
 UPDATES = lines("hooks/permission_updates")
 RESULTS = lines("hooks/permission_results")
@@ -73,16 +71,6 @@ def test_every_kind_has_a_sample() -> None:
 
 def test_the_samples_set_every_declared_field() -> None:
     assert fields_declared(permissions) - fields_set(samples()) == set()
-
-
-def test_only_the_free_form_fields_are_kept_raw() -> None:
-    raw = {
-        f"{type(value).__name__}.{name}"
-        for value in samples()
-        for name in value.__struct_fields__
-        if isinstance(getattr(value, name), Raw)
-    }
-    assert raw == set(FREE_FORM)
 
 
 def test_a_rule_means_the_same_in_either_spelling() -> None:

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 
 from strategies import json_lines, json_values
-from turnlog.messages.spans import (
-    Path,
-    Span,
-    find_span,
-    list_items,
-    list_members,
-    list_values,
-    render_path,
-)
+from turnlog.messages.spans import Path, Span, find_span, list_items, list_members, list_values, render_path
 
 TEXT = rb' { "a" : [1, {"b":"x\"}]"}, "q" ] ,"b":{"c":null,"c":2.50},"d\u0041":"\ud800", "e":{} ,"f":[ ]} '
 

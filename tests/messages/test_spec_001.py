@@ -14,7 +14,7 @@ import turnlog
 from turnlog.messages import sdk
 from turnlog.messages.base import UNSET, Raw
 from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.control import REQUESTS, Sender
+from turnlog.messages.control.frames import REQUESTS, Sender
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import ExitReason, HookEventName
 from turnlog.messages.message import Message, Usage

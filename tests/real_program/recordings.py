@@ -24,7 +24,7 @@ from real_program.scenarios import SCENARIOS
 from real_program.script import Scenario
 from real_program.stand_in_api import Served
 from turnlog import Line, Session, decode, read
-from turnlog.messages.sdk import ResultMessage
+from turnlog.messages.sdk.messages import ResultMessage
 from turnlog.transcripts import (
     Call,
     SessionFiles,

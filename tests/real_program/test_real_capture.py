@@ -22,11 +22,11 @@ from turnlog.ingest.verification import check_session
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode
 from turnlog.messages.hook_events import PreToolUseHookInput
-from turnlog.messages.sdk import ResultMessage
+from turnlog.messages.sdk.messages import ResultMessage
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 
 SECONDS = 180.0
 

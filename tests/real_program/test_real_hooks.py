@@ -19,9 +19,8 @@ from turnlog.messages.system import StopHookSummary
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
-from turnlog.transcripts.hooks.states import AgentPhase, Why, advance
-from turnlog.transcripts.hooks.table import EVENTS
+from turnlog.transcripts.agent_status import AgentPhase, Why, advance
+from turnlog.transcripts.hooks import EVENTS, DeliveryFilter, HookDelivery
 from turnlog.transcripts.usage.prices import Prices
 
 SCENARIOS = (UP, DOWN, HANGING)

@@ -16,7 +16,7 @@ from real_program.recordings import Recording, tokens_of
 from real_program.scenarios import MODELS, UNHEARD_OF
 from real_program.stand_in_api import Served
 from turnlog.messages.metadata import ModelUsage
-from turnlog.messages.sdk import ResultMessage
+from turnlog.messages.sdk.messages import ResultMessage
 from turnlog.transcripts import (
     MessageUsage,
     Tokens,

@@ -8,11 +8,8 @@ from real_program.recordings import Recording
 from turnlog import Line
 from turnlog.messages.hook_events import BaseHookInput
 from turnlog.messages.lazy import tool_names, view_all
-from turnlog.messages.sdk import (
-    AssembledMessage,
-    MessageAssembler,
-    PartialAssistantMessage,
-)
+from turnlog.messages.sdk.assembly import AssembledMessage, MessageAssembler
+from turnlog.messages.sdk.messages import PartialAssistantMessage
 from turnlog.transcripts import build_calls
 
 _WRONG = (b"toolu_unheard_of", b"toolu_misused")

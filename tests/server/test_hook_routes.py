@@ -18,7 +18,7 @@ from turnlog.server.routes.hooks import HookReceiver
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 NOW = 1_790_000_000_123_456_789
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnlog.server.routes.hooks import LiveWindow
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 
 def make(

@@ -18,8 +18,8 @@ from turnlog.ingest.spool_import import import_spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks import deliveries
-from turnlog.transcripts.hooks.deliveries import build_delivery
+from turnlog.transcripts import hooks as deliveries
+from turnlog.transcripts.hooks import build_delivery
 
 COUNT = 40
 SESSION = "5e551011-0000-4000-8000-000000000001"

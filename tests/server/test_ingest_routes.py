@@ -41,9 +41,8 @@ from turnlog.store.interface import CaredStore, KnownSession, find_known, read_a
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.files.fingerprints import Change
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks import DeliveryFilter
+from turnlog.transcripts.session_files import Change, locate_path
 
 ORIGIN, OTHER = "a" * 32, "b" * 32
 ZSTD = zstandard.ZstdCompressor()

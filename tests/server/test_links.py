@@ -23,7 +23,7 @@ from turnlog.server.app import build_schema
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import build_delivery
+from turnlog.transcripts.hooks import build_delivery
 
 SHOWN = Told(number=1, person="ben", project="web", hooks=1)
 OTHER = Told(number=2, person="ben", project="web", chosen=Visibility.TEAM)

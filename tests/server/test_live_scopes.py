@@ -13,7 +13,7 @@ from turnlog.store.accounts.interface import TokenKind, UserRole
 from turnlog.store.interface import find_sessions
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL, Visibility
-from turnlog.transcripts.hooks.deliveries import build_delivery
+from turnlog.transcripts.hooks import build_delivery
 
 BENS = Told(number=1, person="ben", project="web", chosen=Visibility.PRIVATE)
 SHARED = Told(number=2, person="ben", project="web", chosen=Visibility.TEAM)

@@ -28,8 +28,8 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks import DeliveryFilter
+from turnlog.transcripts.session_files import locate_path
 
 SESSION = "5b8ee9a0-0000-4000-8000-{:012d}"
 _numbers = iter(range(1, 1 << 20))

@@ -22,7 +22,7 @@ from turnlog.server.session_states import Column, StateChange
 from turnlog.server.state_watch import StateTracker, StateWatch
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.states import Why
+from turnlog.transcripts.agent_status import Why
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from turnlog.server.requests import ServerContext
 from turnlog.server.session_states import Column, Evidence, SessionState, StateChange
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.states import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, Why
 
 PATIENCE = 60.0
 NOW = time.time_ns()

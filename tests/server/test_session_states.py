@@ -36,7 +36,7 @@ from turnlog.server.session_states import (
     sum_waits,
 )
 from turnlog.server.state_watch import find_processes
-from turnlog.transcripts.hooks.states import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, Why
 
 SECOND = 1_000_000_000
 NOW = 1_000_000 * SECOND

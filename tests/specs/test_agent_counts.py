@@ -15,7 +15,7 @@ from server_app import serving
 from turnlog.ingest.pipeline import sync
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 
 NAME = "5e550000-0000-4000-8000-000000000001"
 

@@ -11,7 +11,7 @@ import pytest
 from turnlog.ingest.pipeline import sync
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 
 REAL = "0000000a-0000-4000-8000-00000000000a"
 

@@ -22,7 +22,7 @@ from turnlog.integrations.mcp import build_server
 from turnlog.messages.system import SystemNotice
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.conversation.placements import Fate, Rule
+from turnlog.transcripts.conversation.messages import Fate, Rule
 
 HIDDEN = ("config loaded", "by its subtype", "by its flag")
 

@@ -20,7 +20,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.messages import Line, Position
 from turnlog.store.opening import open_store
 from turnlog.transcripts.conversation.conversation import Conversation
-from turnlog.transcripts.files.locate import locate_path
+from turnlog.transcripts.session_files import locate_path
 from turnlog.transcripts.validation.validator import validate
 
 SIBLINGS, CHAINED = ("u", "u", "u"), ("u", "t0", "t1")

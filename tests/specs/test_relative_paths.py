@@ -10,7 +10,7 @@ import pytest
 import turnlog
 from api_archive import Writer, call
 from command_line import invoke
-from turnlog.transcripts.calls.call import Touched
+from turnlog.transcripts.calls import Touched
 
 NAME = "4e1a7000-0000-4000-8000-000000000001"
 

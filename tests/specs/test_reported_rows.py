@@ -58,6 +58,7 @@ PROGRESS: tuple[tuple[dict[str, Any], str], ...] = (
         "Agent a1: Grep uses",
     ),
     ({"type": "agent_progress", "agentId": "a1", "prompt": "Find all uses\nin src"}, "Agent a1: Find all uses"),
+    ({"type": "agent_progress", "prompt": "Find no uses"}, "Agent: Find no uses"),
     ({"type": "query_update", "query": "rust auth"}, "Searching the web: rust auth"),
     ({"type": "search_results_received", "query": "rust auth", "resultCount": 1}, "1 search result: rust auth"),
 )  # fmt: skip

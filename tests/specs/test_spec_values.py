@@ -13,8 +13,8 @@ from golden import SPEC_001_HOOKS, SPEC_001_REQUESTS
 from turnlog.messages.options import QueryOptions
 from turnlog.messages.permissions import PermissionResult
 from turnlog.messages.salvage import view
-from turnlog.messages.tool_io import INPUTS
-from turnlog.transcripts.hooks.table import EVENTS, GROUPS, NOTIFICATIONS
+from turnlog.messages.tool_io.registry import INPUTS
+from turnlog.transcripts.hooks import EVENTS, GROUPS, NOTIFICATIONS
 from turnlog.transcripts.kinds import Category, MessageType, Role
 
 UUID = "0f5c7b1e-0000-4000-8000-000000000001"

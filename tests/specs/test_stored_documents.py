@@ -29,7 +29,7 @@ from turnlog.transcripts import (
     validate,
 )
 from turnlog.transcripts.queries.memory import query
-from turnlog.transcripts.validation.findings import Severity
+from turnlog.transcripts.validation.rules import Severity
 
 TRANSCRIPTS = sorted(path for path in (DATA / "transcripts").rglob("*.json*") if ".meta." not in path.name)
 MOST_OF_CORPUS = 1 << 20

@@ -15,9 +15,8 @@ from turnlog.server.session_states import Column, Evidence, SessionState, name_s
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.hooks.states import AgentPhase, Why
-from turnlog.transcripts.hooks.table import find_rule
+from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.hooks import HookDelivery, find_rule
 
 SESSION = "/api/sessions/session-002"
 CALL = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"description": "Look", "prompt": "Find uses"}}

@@ -14,9 +14,10 @@ import turnlog.messages
 from golden import DATA, all_entry_lines, lines
 from turnlog.messages import UNSET, decode, encode
 from turnlog.messages.base import Value
-from turnlog.messages.control import UnknownControlRequest, UnknownResponseBody
+from turnlog.messages.control.frames import UnknownResponseBody
+from turnlog.messages.control.requests import UnknownControlRequest
 from turnlog.messages.hook_events import HOOK_EVENTS, UnknownHookEvent
-from turnlog.messages.sdk import new_user_message
+from turnlog.messages.sdk.stream import new_user_message
 
 SPELLING = {"hookEventName": "hook_event_name"}
 

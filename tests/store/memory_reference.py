@@ -33,8 +33,8 @@ from turnlog.store.search.language import Query
 from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.testing.memory_session import MemorySession
-from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.queries.sessions import SessionActions
 
 _LINES = (SourceKind.TRANSCRIPT, SourceKind.AGENT, SourceKind.JOURNAL)
 

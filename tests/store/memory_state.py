@@ -12,7 +12,7 @@ from turnlog.store.interface import ChangeEntry, ChangeKind
 from turnlog.store.marks import Marks
 from turnlog.store.model import Machine, SourceKind, Visibility
 from turnlog.testing.contracts.feed import merge_derived
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint
+from turnlog.transcripts.session_files import Change, Checkpoint
 
 
 class Generation(Struct):

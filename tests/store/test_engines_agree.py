@@ -28,10 +28,9 @@ from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.paging import Hit, SearchOrder
 from turnlog.store.usage.cells import merge_cells
 from turnlog.testing.answers import read_bytes, sort_sources
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import SessionFiles
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
-from turnlog.transcripts.queries.actions import ActionFilter
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
+from turnlog.transcripts.queries.sessions import ActionFilter
+from turnlog.transcripts.session_files import SessionFiles, locate_path
 
 EVERY = "TURNLOG_CORPUS_ALL" in os.environ
 ODDITIES = (

@@ -15,7 +15,7 @@ import pytest
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, build_delivery
 
 SECOND = 1_000_000_000
 

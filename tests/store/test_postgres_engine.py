@@ -25,7 +25,7 @@ from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_key, make_line, make_lines
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.people import ADA, BOB, keep_of
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 
 FILES = {"session-1.jsonl": make_lines(4)}
 STEP = "INSERT INTO migrations VALUES ('fly_to_the_moon', 1, {is_additive})"

@@ -34,7 +34,7 @@ from turnlog.testing.answers import collect_answers, list_records, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.people import ADA, BOB, keep_of
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.segments import SEGMENT
 
 FILES = {"session-1.jsonl": make_lines(4)}

@@ -30,7 +30,7 @@ from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageR
 from turnlog.store.usage.source import AnswerCell, CallUse
 from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
 from turnlog.transcripts.usage.prices import Charger, PriceTable
-from turnlog.transcripts.usage.scanning import pack_sightings
+from turnlog.transcripts.usage.scanner import pack_sightings
 from turnlog.transcripts.usage.tokens import Sighting
 
 ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Chatham"]

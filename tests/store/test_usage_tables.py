@@ -29,8 +29,8 @@ from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.store.usage.source import AnswerUse
 from turnlog.testing.builders import make_batch, make_key
 from turnlog.testing.row_builders import make_session_row
-from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.prices import Charger
+from turnlog.transcripts.usage.tokens import SightingFold
 from usage_sightings import FILES, GUEST, SESSIONS, Files, files, make_sighting, say, steps
 
 ENGINES = ("sqlite", "postgres")

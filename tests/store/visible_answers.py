@@ -19,7 +19,7 @@ from turnlog.store.search.paging import SearchOrder
 from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.report import Grouping
 from turnlog.testing.answers import Answers, collect_answers
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, Told
+from turnlog.transcripts.hooks import DeliveryFilter, HookMention
 
 _IDS = (*NAMES, "s-9")
 _QUERIES = (
@@ -138,7 +138,7 @@ def _ask_hooks(
     found += store.list_hook_sessions(scope, 0)
     for each in _IDS:
         calls = [f"call-{each}-main-1"]
-        told = [Told("PreToolUse", call, time) for call in (None, *calls) for time in _TIMES]
+        told = [HookMention("PreToolUse", call, time) for call in (None, *calls) for time in _TIMES]
         found += [
             ask(session_id=each),
             ask(session_id=each, since_ns=0, until_ns=1 << 62),

@@ -16,7 +16,7 @@ from turnlog.store.interface import CaredStore
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import Scope, Viewer, Visibility
 from turnlog.testing.builders import make_batch, make_line
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 NAMES = ("s-1", "s-2")
 """Ids of sessions: several machines may have one with the same."""

@@ -13,8 +13,8 @@ from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.testing import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import get_derived, unpack_files
-from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.segments import AGENTS, TURNS
+from turnlog.transcripts.session_files import Change
 
 TRANSCRIPT = "session-1.jsonl"
 AGENT = "session-1/subagents/agent-a1.jsonl"

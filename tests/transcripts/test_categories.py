@@ -12,7 +12,7 @@ import strategies
 import turnlog
 from turnlog import Line
 from turnlog.messages.attachments import HOOK_ATTACHMENTS
-from turnlog.messages.tool_io import INPUTS
+from turnlog.messages.tool_io.registry import INPUTS
 from turnlog.transcripts.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.categories import (
     CATEGORIES,
@@ -20,11 +20,11 @@ from turnlog.transcripts.lines.categories import (
     author_of,
     find_category,
     is_known_tool,
-    is_program_text,
     list_message_types,
     role_of,
     tool_category,
 )
+from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, kind_of
 
 
 def lines(name: str) -> list[Line]:
@@ -245,8 +245,8 @@ def test_a_message_without_content_says_nothing() -> None:
 
 
 def test_a_prompt_after_a_reminder_is_no_program_text() -> None:
-    assert is_program_text(" <system-reminder>x</system-reminder>\n")
-    assert not is_program_text("<system-reminder>x</system-reminder> and tea")
+    assert kind_of(" <system-reminder>x</system-reminder>\n") in PROGRAM_KINDS
+    assert kind_of("<system-reminder>x</system-reminder> and tea") not in PROGRAM_KINDS
 
 
 @given(strategies.lines)

@@ -17,9 +17,10 @@ import turnlog
 from golden import DATA
 from made_up_lines import build_answer, made_up_lines
 from turnlog.messages import Line
-from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.messages import Rule
+from turnlog.transcripts.conversation.timeline import Growth
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.session import Session
 
 GOLDEN = sorted((DATA / "transcripts").rglob("*.jsonl"))

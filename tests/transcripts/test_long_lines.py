@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ import pytest
 import turnlog
 from turnlog.errors import ChangeError
 from turnlog.messages import Line, Position, ProblemKind, codec
+from turnlog.messages.codec import close_line
 from turnlog.messages.entries import AssistantEntry, UserEntry
-from turnlog.messages.recovery import close_line
 from turnlog.transcripts import validate
-from turnlog.transcripts.files.reader import LineSplitter, Tail
+from turnlog.transcripts.line_reader import LineSplitter, Tail
 from turnlog.transcripts.lines.blocks import list_texts
 
 LONGEST, END = 300, 60
@@ -161,11 +162,15 @@ def test_a_line_of_which_bytes_are_missing_is_not_encoded(short: None) -> None:
 
 def test_memory_holds_no_more_of_a_long_line_than_is_read(short: None) -> None:
     splitter = LineSplitter("s")
-    data = dump({**HEAD, "type": "user", "message": {"role": "user", "content": "x" * 10_000}})
+    data = dump({**HEAD, "type": "user", "message": {"role": "user", "content": "x" * 1_000_000}})
     lines: list[Line] = []
-    for at in range(0, len(data), 20):
-        lines += splitter.feed(data[at : at + 20])
-        assert sum(map(len, splitter._open)) <= LONGEST
+    tracemalloc.start()
+    try:
+        for at in range(0, len(data), 4096):
+            lines += splitter.feed(data[at : at + 4096])
+            assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
     assert [line.length for line in lines] == [len(data)]
 
 

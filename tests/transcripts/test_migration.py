@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import turnlog
 from golden import DATA
 from stored_documents import NAMES, call_block, call_text, document, golden, joined, migrated, result_block
-from turnlog.transcripts.calls.builder import build_calls
-from turnlog.transcripts.files.reader import read_lines
+from turnlog.transcripts.call_builder import build_calls
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.migration import Correction, CorrectionKind, LeftReason, Migration, plan_migration
 
 CALL, RESULT, FLAG = CorrectionKind.CALL_PARENT, CorrectionKind.RESULT_PARENT, CorrectionKind.SIDECHAIN

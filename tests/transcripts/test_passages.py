@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import golden
 import strategies
 import turnlog
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.hooks.deliveries import build_delivery
-from turnlog.transcripts.lines.passage import Passage, PassageKind, list_hook_passages, read_plainly
-from turnlog.transcripts.lines.passages import list_passages
+from turnlog.transcripts.hooks import build_delivery
+from turnlog.transcripts.line_reader import read_lines
+from turnlog.transcripts.lines.passage_readers import list_passages
+from turnlog.transcripts.lines.passages import Passage, PassageKind, list_hook_passages, read_plainly
 
 
 def passages(line: bytes | dict[str, Any]) -> list[tuple[object, ...]]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import golden
 import turnlog
 from turnlog.messages.entries import AttachmentEntry, UserEntry
-from turnlog.transcripts.lines.categories import is_program_text
 from turnlog.transcripts.lines.prompts import (
     PROGRAM_KINDS,
     Prompt,
@@ -219,7 +218,6 @@ def test_what_is_read_is_never_longer_than_what_stands_there(text: str) -> None:
 @given(texts)
 def test_a_glance_tells_the_same_kind(text: str) -> None:
     assert kind_of(text) is read_prompt(text).kind
-    assert is_program_text(text) is (kind_of(text) in PROGRAM_KINDS)
 
 
 @given(

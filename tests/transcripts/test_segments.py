@@ -26,24 +26,22 @@ from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.feed import merge_derived
 from turnlog.testing.memory_session import FileRecords, pack_records, unpack_records
 from turnlog.testing.row_builders import make_message
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.records import (
-    AgentRecord,
-    CallRecord,
-    EventRecord,
-    LineRecord,
-    MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.segment_builder import pack_lines
 from turnlog.transcripts.segments import (
     AGENTS,
     PART,
     SEGMENT,
     TURNS,
+    AgentRecord,
     BranchPart,
+    CallRecord,
+    EventRecord,
+    LineRecord,
+    MessageRecord,
     OutlineKind,
+    SightingRecord,
+    TurnRecord,
     pack_segment,
     unpack_segment,
 )
@@ -96,7 +94,6 @@ def test_records_come_back_as_they_were_packed(
     assert (segment.events, segment.sightings) == (events, sightings)
     assert all(segment.may_have_message(message.id) for message in messages)
     assert all(segment.may_have_call(call.id) for call in calls if call.id is not None)
-    assert all(segment.may_have_sighting(each.message_id) for each in sightings)
     assert segment == unpack_segment(data)
 
 
@@ -131,7 +128,6 @@ def test_what_is_not_there_is_told_without_unpacking_it() -> None:
     assert not segment.may_have_message("two")
     assert not segment.may_have_message("\ud83d")
     assert not segment.may_have_call("one")
-    assert not segment.may_have_sighting("one")
 
 
 def test_branches_are_told_by_the_messages_that_a_segment_has() -> None:

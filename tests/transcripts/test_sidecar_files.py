@@ -9,7 +9,7 @@ import pytest
 
 from turnlog.messages import ProblemKind, Unknown
 from turnlog.messages.sidecars import AgentMeta, WorkflowRecord
-from turnlog.transcripts.files.reader import META_LIMIT, read_agent_meta, read_workflow_record
+from turnlog.transcripts.line_reader import META_LIMIT, read_agent_meta, read_workflow_record
 
 
 def test_metadata_is_read(tmp_path: Path) -> None:

@@ -19,15 +19,21 @@ import summary_reference
 import turnlog
 import usage_reference
 from turnlog import Line, Position
-from turnlog.transcripts.calls.builder import CallBuilder, build_calls
+from turnlog.transcripts.call_builder import CallBuilder, build_calls
 from turnlog.transcripts.kinds import CallState
-from turnlog.transcripts.summary import Counts, PullRequest, Summary, SummaryFold, Worktree, build_summary
+from turnlog.transcripts.summary import (
+    CallTally,
+    Counts,
+    PullRequest,
+    Summary,
+    SummaryFold,
+    Worktree,
+    build_summary,
+)
 from turnlog.transcripts.titles import Title, TitleSource
-from turnlog.transcripts.usage.book import ModelTotals
-from turnlog.transcripts.usage.election import Totals
 from turnlog.transcripts.usage.prices import Prices
-from turnlog.transcripts.usage.sightings import UsageFold
-from turnlog.transcripts.usage.tokens import Tokens
+from turnlog.transcripts.usage.sightings import ModelTotals, UsageBook, UsageFold
+from turnlog.transcripts.usage.tokens import Tokens, Totals
 
 SONNET, OPUS = "claude-sonnet-4-5-20250929", "claude-opus-4-5-20251101"
 PRICES = Prices()
@@ -339,8 +345,10 @@ def test_a_time_that_is_none_is_left_out() -> None:
 def test_usage_and_calls_of_others_are_asked_and_not_fed() -> None:
     lines = read("session")
     usage, calls = UsageFold(), CallBuilder()
-    fold = SummaryFold(usage=usage, calls=calls)
-    ready = SummaryFold(usage=UsageFold(lines), calls=build_calls(lines).calls)
+    fold = SummaryFold(usage=lambda: UsageBook(usage), calls=lambda: CallTally(calls.build().calls))
+    ready = SummaryFold(
+        usage=lambda: UsageBook(UsageFold(lines)), calls=lambda: CallTally(build_calls(lines).calls)
+    )
     for each in lines:
         fold.add(each)
         ready.add(each)
@@ -354,7 +362,7 @@ def test_usage_and_calls_of_others_are_asked_and_not_fed() -> None:
 
 def test_models_that_only_agents_used_are_listed_behind() -> None:
     usage = UsageFold([answer(id="m-1", model="teapot-1", usage={"input_tokens": 1})])
-    fold = SummaryFold(usage=usage, calls=())
+    fold = SummaryFold(usage=lambda: UsageBook(usage), calls=CallTally)
     fold.add(answer(id="m-2"))
 
     assert fold.build().models == (OPUS, "teapot-1")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import turnlog
-from turnlog.transcripts.calls.call import TaskNotice, find_notice
+from turnlog.transcripts.calls import TaskNotice, find_notice
 
 
 def told(text: str) -> TaskNotice | None:

@@ -17,8 +17,8 @@ import strategies
 import turnlog
 from turnlog.messages import Dialect, Line, Position
 from turnlog.transcripts import read_lines
-from turnlog.transcripts.validation.findings import Finding, Severity
-from turnlog.transcripts.validation.validator import RULES, Validator, validate
+from turnlog.transcripts.validation.rules import RULES, Finding, Severity
+from turnlog.transcripts.validation.validator import Validator, validate
 from validation_cases.base import lines, tell
 from validation_cases.spec_000 import call, old, result, today
 from validation_cases.spec_003 import api, caller, doc, tool_result, tool_use

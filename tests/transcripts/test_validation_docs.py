@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from turnlog.transcripts.validation.validator import RULES, render_table
+from turnlog.transcripts.validation.rules import RULES
+from turnlog.transcripts.validation.validator import render_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 START, END = "<!-- rules -->\n", "<!-- end of rules -->\n"

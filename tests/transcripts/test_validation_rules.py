@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.transcripts.validation.validator import RULES, validate
+from turnlog.transcripts.validation.rules import RULES
+from turnlog.transcripts.validation.validator import validate
 from validation_cases import any_line, control, spec_000, spec_003, spec_004, stream
 from validation_cases.base import Case, lines, tell
 

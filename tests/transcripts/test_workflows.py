@@ -10,10 +10,9 @@ import turnlog
 from session_reading import read_golden
 from turnlog import Line
 from turnlog.messages.sidecars import AgentMeta, WorkflowAgentProgress, WorkflowPhase, WorkflowRecord
-from turnlog.transcripts.agents.agent import AgentLink, AgentSource
-from turnlog.transcripts.agents.assembly import build_agents
-from turnlog.transcripts.agents.workflows import WorkflowSource, find_run_id, list_parts
-from turnlog.transcripts.calls.builder import build_calls
+from turnlog.transcripts.agent_builder import build_agents
+from turnlog.transcripts.agents import AgentLink, AgentSource, WorkflowSource, find_run_id, list_parts
+from turnlog.transcripts.call_builder import build_calls
 from turnlog.transcripts.kinds import AgentState
 
 

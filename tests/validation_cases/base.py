@@ -10,7 +10,7 @@ from msgspec import Struct
 
 import turnlog
 from turnlog.messages import Line
-from turnlog.transcripts.validation.findings import Finding
+from turnlog.transcripts.validation.rules import Finding
 
 Raw = dict[str, Any] | bytes
 

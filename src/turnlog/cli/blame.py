@@ -19,7 +19,7 @@ from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.instants import find_moment
 from turnlog.shapes import fill
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 _LARGEST = 16 << 20
 _PROMPT = 40

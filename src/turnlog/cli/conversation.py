@@ -28,13 +28,10 @@ from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock, TextBlock, ThinkingBlock
 from turnlog.messages.entries import AttachmentEntry, UnknownEntry
 from turnlog.transcripts.actions import join_reports, report_of
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.conversation.compactions import COMPACTED, Compaction, has_kept
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.calls import Call
+from turnlog.transcripts.conversation.messages import COMPACTED, Compaction, Lane, Message, Rule, has_kept
 from turnlog.transcripts.conversation.tree import Branch
-from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
+from turnlog.transcripts.kinds import AgentState, CallState, Category, Role, topic_of
 from turnlog.transcripts.lines.blocks import is_call, is_result, told_error
 from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.queries.sessions import SessionRecords
@@ -50,10 +47,10 @@ from turnlog.transcripts.queries.threads import (
     read_agent_prompt,
     read_prompts,
 )
-from turnlog.transcripts.records import AgentRecord, MessageRecord
+from turnlog.transcripts.segments import AgentRecord, MessageRecord
 from turnlog.transcripts.summary import Summary
-from turnlog.transcripts.usage.election import build_total
 from turnlog.transcripts.usage.prices import Prices, bill_text, cost_text, money_text
+from turnlog.transcripts.usage.tokens import build_total
 
 MARKS: Mapping[CallState, tuple[str, str]] = MappingProxyType(
     {

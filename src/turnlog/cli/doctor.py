@@ -34,8 +34,7 @@ from turnlog.store.accounts.opening import open_accounts
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import check_quickly, find_holder, open_store
 from turnlog.store.places import StorePlace, home_of, is_made
-from turnlog.transcripts.files.locate import list_config_dirs
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import list_config_dirs, path_text
 
 _LEAST = 64 << 20
 """Bytes without which nothing more can be archived."""

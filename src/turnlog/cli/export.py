@@ -32,7 +32,7 @@ from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

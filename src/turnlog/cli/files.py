@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
-from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
-from turnlog.transcripts.files.session_files import Obstacle, path_text
+from turnlog.transcripts.session_files import Located, Obstacle, locate_path, locate_sessions, path_text
 
 STDIN = "-"
 """Names standard input where a file can be named."""

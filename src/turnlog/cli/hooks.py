@@ -35,8 +35,8 @@ from turnlog.server.processes import find_server
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.session_files import path_text
-from turnlog.transcripts.hooks.table import EVENTS
+from turnlog.transcripts.hooks import EVENTS
+from turnlog.transcripts.session_files import path_text
 
 
 class ScopeStatus(Struct, frozen=True, gc=False, kw_only=True):

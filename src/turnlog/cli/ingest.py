@@ -37,8 +37,7 @@ from turnlog.errors import TurnlogError
 from turnlog.export.plain import plural
 from turnlog.ingest.capture import Captured, StreamCapture, archive_paths
 from turnlog.shapes import fill
-from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.session_files import path_text, project_folder_name
+from turnlog.transcripts.session_files import list_roots, path_text, project_folder_name
 
 _PIECE = 1 << 20
 _LAST_WORDS = 2.0

@@ -48,7 +48,7 @@ from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.store.places import StorePlace, is_made
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 
 class DisagreementDocument(Struct, frozen=True, gc=False, kw_only=True):

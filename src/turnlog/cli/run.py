@@ -31,7 +31,7 @@ from turnlog.cli.terminal import MisuseError, clean, warn
 from turnlog.config import Settings
 from turnlog.ingest.capture import StreamCapture
 from turnlog.messages import decode
-from turnlog.transcripts.files.session_files import project_folder_name
+from turnlog.transcripts.session_files import project_folder_name
 
 _STREAM = "stream-json"
 _FORMATS = ("--output-format", "--input-format")

@@ -22,22 +22,30 @@ from turnlog.export.plain import plural
 from turnlog.messages import Line, encode
 from turnlog.messages.base import Value
 from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.control import (
-    CanUseToolRequest,
+from turnlog.messages.control.frames import (
+    Cancelled,
     ControlCancelRequest,
     ControlPeer,
     ControlRequest,
     ControlResponse,
+    Event,
+    Fault,
     FlatControlResponse,
+    KeepAlive,
+    Lost,
+    Replied,
+    Requested,
+    Sender,
+    TimedOut,
+)
+from turnlog.messages.control.requests import (
+    CanUseToolRequest,
     InitializeRequest,
     InterruptRequest,
-    KeepAlive,
-    Sender,
+    RequestBody,
     SetModelRequest,
     SetPermissionModeRequest,
 )
-from turnlog.messages.control.peer import Cancelled, Event, Fault, Lost, Replied, Requested, TimedOut
-from turnlog.messages.control.requests import RequestBody
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.permissions import (
     AddRules,
@@ -48,20 +56,19 @@ from turnlog.messages.permissions import (
     PermissionUpdate,
     PermissionUpdateDestination,
 )
-from turnlog.messages.sdk import (
+from turnlog.messages.sdk.messages import (
     AssistantMessage,
+    ContentBlockDelta,
+    MessageStart,
     PartialAssistantMessage,
     ResultMessage,
-    SystemInitMessage,
-    TaskNotificationMessage,
-    TaskStartedMessage,
+    TextDelta,
+    ThinkingDelta,
     UserMessage,
-    has_failed,
-    is_idle,
-    new_user_message,
 )
-from turnlog.messages.sdk.messages import ContentBlockDelta, MessageStart, TextDelta, ThinkingDelta
-from turnlog.transcripts.calls.topics import topic_of
+from turnlog.messages.sdk.stream import has_failed, is_idle, new_user_message
+from turnlog.messages.sdk.system_messages import SystemInitMessage, TaskNotificationMessage, TaskStartedMessage
+from turnlog.transcripts.kinds import topic_of
 from turnlog.transcripts.usage.prices import money_text
 from turnlog.transcripts.usage.sightings import find_reported_cost
 

@@ -32,8 +32,7 @@ from turnlog.server.processes import AlreadyServingError, OpeningKey, Presence
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
 from turnlog.store.places import STORE_SETTING, is_made
-from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import locate_sessions, path_text
 
 
 def open_browser(address: str, env: Mapping[str, str]) -> None:

@@ -46,8 +46,7 @@ from turnlog.ingest.push.pusher import PushCounts
 from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.places import STORE_SETTING
-from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import list_roots, path_text
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(i?)[bB]?(?:/s)?")
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3}

@@ -23,11 +23,11 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.marks import Marks
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.dumps import list_dumped
-from turnlog.transcripts.files.reader import LineSplitter
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.agents import LineProblem
+from turnlog.transcripts.dumps import list_dumped
+from turnlog.transcripts.line_reader import LineSplitter
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.sources import LineProblem
+from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.summary import Summary
 from turnlog.transcripts.usage.prices import Prices, QuoteMemory
 

@@ -45,7 +45,7 @@ from turnlog.store.lists import (
 )
 from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.model import LOCAL, Visibility
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 _SESSION_COLUMNS = (
     Column("id", dim=True),

@@ -41,21 +41,18 @@ from turnlog.messages import Dialect
 from turnlog.shapes import fill
 from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
-from turnlog.transcripts.agents.agent import AgentLink
-from turnlog.transcripts.calls.call import Call, Touched
-from turnlog.transcripts.conversation.compactions import Compaction
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.agents import AgentLink, LineProblem
+from turnlog.transcripts.calls import Call, Touched
+from turnlog.transcripts.conversation.messages import Compaction, Lane, Message, Rule
 from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (
     AgentPlaces,
     MessageTree,
     Thread,
     build_tree,
+    decode_lines,
     find_start,
     list_abandoned,
     list_turn_uses,
@@ -64,11 +61,11 @@ from turnlog.transcripts.queries.threads import (
     read_agent_prompt,
     read_prompts,
 )
-from turnlog.transcripts.records import MessageRecord
-from turnlog.transcripts.sources import LineProblem
+from turnlog.transcripts.segments import MessageRecord
+from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.summary import Summary
-from turnlog.transcripts.usage.election import Totals
 from turnlog.transcripts.usage.prices import Prices
+from turnlog.transcripts.usage.tokens import Totals
 
 
 class CallItem(Struct, frozen=True, gc=False):

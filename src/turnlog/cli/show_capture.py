@@ -21,12 +21,12 @@ from turnlog.config import Settings
 from turnlog.export.plain import plural
 from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line
-from turnlog.messages.sdk import AssistantMessage, MessageAssembler, PartialAssistantMessage, ResultMessage
-from turnlog.messages.sdk.assembly import AssembledMessage
+from turnlog.messages.sdk.assembly import AssembledMessage, MessageAssembler
+from turnlog.messages.sdk.messages import AssistantMessage, PartialAssistantMessage, ResultMessage
 from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.files.reader import LineSplitter
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.line_reader import LineSplitter
+from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.usage.prices import money_text
 from turnlog.transcripts.usage.sightings import find_reported_cost
 

@@ -21,7 +21,7 @@ from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 
 
 class StatusDocument(Struct, frozen=True, gc=False, kw_only=True):

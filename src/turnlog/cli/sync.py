@@ -26,8 +26,7 @@ from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
-from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
-from turnlog.transcripts.files.session_files import SessionFiles, path_text
+from turnlog.transcripts.session_files import Located, SessionFiles, locate_path, locate_sessions, path_text
 
 
 def refresh(settings: Settings) -> None:

@@ -24,8 +24,7 @@ from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.shapes import fill
-from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import list_roots, path_text
 
 _PATIENCE = 2.0
 """How long to wait for another process to stop writing: a service that is restarted needs a moment."""

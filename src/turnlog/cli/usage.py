@@ -35,7 +35,7 @@ from turnlog.store.places import is_made
 from turnlog.store.usage.building import Limit, UsageQuery, build_report
 from turnlog.store.usage.cells import Span, find_zone
 from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.usage.prices import Prices, QuoteMemory, Rates, cost_text, money_text
 
 _NAMELESS = {

@@ -24,10 +24,10 @@ from turnlog.instants import to_microseconds
 from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage.report import ReportedCost
 from turnlog.store.usage.source import FAILED, AnswerCell, CallUse
-from turnlog.transcripts.files.session_files import path_text, project_name
-from turnlog.transcripts.usage.election import MessageUsage, SightingFold
+from turnlog.transcripts.session_files import path_text, project_name
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
-from turnlog.transcripts.usage.scanning import ReportedSighting, Scan, scan_file
+from turnlog.transcripts.usage.scanner import ReportedSighting, Scan, scan_file
+from turnlog.transcripts.usage.tokens import MessageUsage, SightingFold
 
 if TYPE_CHECKING:
     from turnlog.messages import Line
@@ -107,7 +107,7 @@ def _scan(paths: Sequence[Path], number: int, buffer: bytearray) -> ScannedFile:
     try:
         scan = scan_file(os.fspath(path), path_text(path), buffer)
         if scan is None:
-            from turnlog.transcripts.usage.reading import read_usage
+            from turnlog.transcripts.usage.sightings import read_usage
 
             scan = read_usage(path, path_text(path))
     except OSError as error:
@@ -312,8 +312,8 @@ class FileUsage:
 def _read_calls(path: Path) -> Iterator[CallUse]:
     """Yield the calls of a file; raises `OSError`."""
     from turnlog.messages.envelope import instant
-    from turnlog.transcripts.calls.builder import build_calls
-    from turnlog.transcripts.files.reader import read_lines
+    from turnlog.transcripts.call_builder import build_calls
+    from turnlog.transcripts.line_reader import read_lines
     from turnlog.transcripts.usage.sightings import find_sighting
 
     def find_time(line: Line) -> int | None:

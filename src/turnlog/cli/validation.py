@@ -25,13 +25,13 @@ from turnlog.errors import MigrationError
 from turnlog.export.plain import plural
 from turnlog.messages import Dialect, Line
 from turnlog.shapes import fill
-from turnlog.transcripts.files.reader import LineSplitter, Tail, read_lines
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.line_reader import LineSplitter, Tail, read_lines
 from turnlog.transcripts.migration import CorrectionKind, Leftover, LeftReason, Migration, migrate
-from turnlog.transcripts.queries.bodies import decode_all
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.validation.findings import Finding, Rule, Severity
-from turnlog.transcripts.validation.validator import RULES, Validator
+from turnlog.transcripts.queries.threads import decode_all
+from turnlog.transcripts.session_files import path_text
+from turnlog.transcripts.validation.rules import RULES, Finding, Rule, Severity
+from turnlog.transcripts.validation.validator import Validator
 
 _SEVERITIES = tuple(Severity)
 

@@ -12,7 +12,7 @@ from turnlog.demo.plays import PLAYS
 from turnlog.demo.stage import Stage
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
-from turnlog.transcripts.files.session_files import project_folder_name
+from turnlog.transcripts.session_files import project_folder_name
 
 
 class Scene:

@@ -12,10 +12,10 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.store.search.language import parse_query
 from turnlog.transcripts.authorship import FileEdit, attribute, read_edit
-from turnlog.transcripts.queries.bodies import build_call, build_message, decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.queries.threads import build_call, build_message, decode_lines
+from turnlog.transcripts.segments import CallRecord, MessageRecord
 
 _PAGE = 100
 _DEEPEST = 32

@@ -26,30 +26,19 @@ from turnlog.export.redaction import Redactor, list_strings
 from turnlog.messages import Line, Raw
 from turnlog.messages.base import Unknown, UnknownBlock
 from turnlog.messages.blocks import Base64Source, ContentBlock, ImageBlock
-from turnlog.messages.tool_io import (
-    AskUserQuestionInput,
-    EditInput,
-    ExitPlanModeInput,
-    MultiEditInput,
-    TodoWriteInput,
-    ToolInput,
-    WriteInput,
-)
-from turnlog.messages.tool_io.planning import TodoItem
+from turnlog.messages.tool_io.files import EditInput, MultiEditInput, WriteInput
+from turnlog.messages.tool_io.planning import AskUserQuestionInput, ExitPlanModeInput, TodoItem, TodoWriteInput
+from turnlog.messages.tool_io.registry import ToolInput
 from turnlog.messages.tool_io.shell import CommandInput
 from turnlog.transcripts.actions import report_of
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.conversation.compactions import Compaction, has_kept
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
+from turnlog.transcripts.calls import Call
+from turnlog.transcripts.conversation.messages import Compaction, Message, Rule, has_kept
+from turnlog.transcripts.kinds import AgentState, CallState, Category, Role, topic_of
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.lines.passage import value_text
-from turnlog.transcripts.queries.bodies import read_json
+from turnlog.transcripts.lines.passages import value_text
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.queries.threads import AgentPlaces, Thread, open_agent, open_main
-from turnlog.transcripts.records import AgentRecord, MessageRecord
+from turnlog.transcripts.queries.threads import AgentPlaces, Thread, open_agent, open_main, read_json
+from turnlog.transcripts.segments import AgentRecord, MessageRecord
 from turnlog.transcripts.summary import Summary
 from turnlog.transcripts.usage.prices import cost_text
 

@@ -27,18 +27,18 @@ from msgspec import UNSET, Struct
 from turnlog.export.conversation import EVERYTHING, Selection, select
 from turnlog.export.redaction import Redactor, redact_json
 from turnlog.messages import Line, Raw
+from turnlog.messages.base import encode_value
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.envelope import instant
 from turnlog.messages.legacy import Api003, Document003, StoredNumber, StoredType, StoredUsage, plain
 from turnlog.messages.message import Message as ApiMessage
 from turnlog.messages.message import Usage
-from turnlog.messages.patch import encode_value, members_of
 from turnlog.messages.salvage import REFUSALS
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.links import find_parent
-from turnlog.transcripts.calls.results import Place, Result, name_result, read_result
+from turnlog.messages.spans import members_of
+from turnlog.transcripts.call_builder import find_parent
+from turnlog.transcripts.calls import Call, Place, Result, name_result, read_result
 from turnlog.transcripts.conversation.lineage import cut_circles, is_forward
-from turnlog.transcripts.conversation.message import Lane, Message
+from turnlog.transcripts.conversation.messages import Lane, Message
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.blocks import (
     CallBlock,

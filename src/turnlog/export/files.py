@@ -22,7 +22,7 @@ from msgspec import Struct
 from turnlog.errors import ExportError, RestoreError
 from turnlog.store.interface import KnownSession, KnownSource, Store, read_all
 from turnlog.store.model import Place, Scope
-from turnlog.transcripts.files.dumps import Piece, name_layout, read_pieces
+from turnlog.transcripts.dumps import Piece, name_layout, read_pieces
 
 _LONGEST = 80
 

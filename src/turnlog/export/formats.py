@@ -44,8 +44,8 @@ from turnlog.export.html_page import render_html
 from turnlog.export.plain import show_controls, strip_colors
 from turnlog.export.redaction import Redactor, redact_json
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.queries.bodies import read_json
 from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import read_json
 from turnlog.transcripts.summary import Summary
 
 COLUMNS = ("turn", "agent", "time", "kind", "name", "state", "model", "text", "output")

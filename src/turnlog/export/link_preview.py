@@ -24,10 +24,10 @@ from turnlog.ingest.archived import read_summary
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.queries.bodies import build_call, decode_lines
 from turnlog.transcripts.queries.sessions import SessionRecords
+from turnlog.transcripts.queries.threads import build_call, decode_lines
 from turnlog.transcripts.summary import Summary
 
 _MOST_FILES = 200

@@ -10,10 +10,10 @@ from turnlog.messages import Position
 from turnlog.store.interface import KnownSession, KnownSource, Store, find_sessions, read_all
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
-from turnlog.transcripts.files.reader import decode_agent_meta, decode_workflow_record
+from turnlog.transcripts.agents import LineProblem
+from turnlog.transcripts.line_reader import decode_agent_meta, decode_workflow_record
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import list_line_problems
-from turnlog.transcripts.sources import LineProblem
 from turnlog.transcripts.summary import Summary
 
 _SIDECARS = (SourceKind.AGENT_META, SourceKind.WORKFLOW)

@@ -31,8 +31,13 @@ from turnlog.store.interface import CaredStore, KnownSession, find_known, find_s
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace, home_of
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import CaptureKind, SessionFiles, name_capture, project_folder_name
+from turnlog.transcripts.session_files import (
+    CaptureKind,
+    SessionFiles,
+    locate_path,
+    name_capture,
+    project_folder_name,
+)
 
 _PROJECTS = "projects"
 _UNCLAIMED = "unclaimed"

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import AgentFiles, CaptureKind, SessionFiles, split_capture
+from turnlog.transcripts.session_files import AgentFiles, CaptureKind, SessionFiles, locate_path, split_capture
 
 NOTES = ("hidden", "summaries")
 """Folders beside the captured files with what is noted of sessions, as `<project folder>/<session>.json`."""

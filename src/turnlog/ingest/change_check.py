@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind, name_source
-from turnlog.transcripts.files.fingerprints import is_untouched
-from turnlog.transcripts.files.session_files import SessionFiles, pair_agents
+from turnlog.transcripts.session_files import SessionFiles, is_untouched, pair_agents
 
 DERIVATION = 7
 """Raised when the rules change: the next sync derives what follows older ones again."""

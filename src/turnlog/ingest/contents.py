@@ -32,10 +32,10 @@ from turnlog.store.frames import cut_frames, open_frame
 from turnlog.store.interface import KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.store.search.texts import build_text
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-from turnlog.transcripts.files.reader import META_LIMIT, RECORD_LIMIT, LineSplitter
-from turnlog.transcripts.lines.passages import list_passages
+from turnlog.transcripts.line_reader import META_LIMIT, RECORD_LIMIT, LineSplitter
+from turnlog.transcripts.lines.passage_readers import list_passages
 from turnlog.transcripts.segment_builder import time_of
+from turnlog.transcripts.session_files import Change, Checkpoint
 
 Recall = Callable[[int, int], bytes]
 """Returns bytes of a file that the archive has, by offset and length."""

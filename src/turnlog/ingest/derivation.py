@@ -27,14 +27,12 @@ from turnlog.ingest.contents import Content
 from turnlog.messages import Line, Position, Unknown, View
 from turnlog.store.batch import ChapterBatch, Derived, Generated, OutlineBatch
 from turnlog.store.model import SessionHead, SessionRow, SourceKind
-from turnlog.transcripts.agents.agent import Agent, AgentSource
-from turnlog.transcripts.agents.workflows import WorkflowSource
-from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.turns import AgentWork, Share, TurnTally, find_last_time
-from turnlog.transcripts.files.reader import decode_agent_meta, decode_workflow_record
-from turnlog.transcripts.files.session_files import AgentFiles, pair_agents
-from turnlog.transcripts.records import AgentRecord, SightingRecord, TurnRecord
+from turnlog.transcripts.agents import Agent, AgentSource, LineProblem, Sources, WorkflowSource
+from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.messages import Message
+from turnlog.transcripts.conversation.timeline import Growth
+from turnlog.transcripts.conversation.turns import AgentWork, TurnShare, TurnTally, find_last_time
+from turnlog.transcripts.line_reader import decode_agent_meta, decode_workflow_record
 from turnlog.transcripts.segment_builder import (
     SegmentBuilder,
     bounded,
@@ -46,9 +44,9 @@ from turnlog.transcripts.segment_builder import (
     pack_lines,
     time_of,
 )
-from turnlog.transcripts.segments import AGENTS, PART, TURNS
+from turnlog.transcripts.segments import AGENTS, PART, TURNS, AgentRecord, SightingRecord, TurnRecord
 from turnlog.transcripts.session import Session, SessionGrowth
-from turnlog.transcripts.sources import LineProblem, Sources
+from turnlog.transcripts.session_files import AgentFiles, pair_agents
 from turnlog.transcripts.summary import Summary, type_name
 from turnlog.transcripts.usage.prices import Prices
 from turnlog.transcripts.usage.sightings import UsageFold
@@ -162,11 +160,11 @@ class TurnBuilder:
     def _begin(self) -> TurnTally:
         return TurnTally(self._session.prices.open_ledger(), self._session.book.find)
 
-    def _share(self, number: int) -> Share:
+    def _share(self, number: int) -> TurnShare:
         message = self._session.conversation.live_messages[number]
         work = self._session.work.get(number)
         answers = () if message.message_id is None else (message.message_id,)
-        return Share(
+        return TurnShare(
             time=find_last_time(message),
             calls=len(message.calls),
             changed=self._list_changed(number) if message.calls else (),

@@ -22,7 +22,7 @@ from msgspec import Struct
 from turnlog.store.interface import CaredStore, Tombstone
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import find_in_backup
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import SessionFiles
 
 _FIRST_LINES = 64
 """How many lines are asked for their directory: the first that has one is near the top."""
@@ -63,7 +63,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 def _list_directories(path: Path) -> list[str]:
     # An import statement would load all types of lines with this module, even where nothing is excluded.
-    read_lines = import_module("turnlog.transcripts.files.reader").read_lines
+    read_lines = import_module("turnlog.transcripts.line_reader").read_lines
     try:
         cwds = (getattr(line.entry, "cwd", None) for line in islice(read_lines(path), _FIRST_LINES))
         return [cwd for cwd in dict.fromkeys(cwds) if isinstance(cwd, str)]

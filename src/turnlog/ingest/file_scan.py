@@ -18,8 +18,8 @@ from io import FileIO
 from msgspec.structs import replace
 
 from turnlog.store.interface import KnownSource
-from turnlog.transcripts.files.dumps import read_part
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, compare, is_untouched
+from turnlog.transcripts.dumps import read_part
+from turnlog.transcripts.session_files import Change, Checkpoint, Windows, compare, is_untouched
 
 CHUNK = 1 << 20
 """How many bytes are read at once."""

@@ -32,8 +32,7 @@ from turnlog.ingest.watchers import Watcher, find_target, is_transcript, locate_
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.places import StorePlace, home_of
-from turnlog.transcripts.files.locate import locate_path, locate_sessions
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import SessionFiles, locate_path, locate_sessions
 
 GAP = 0.05
 LATER = 1.0

@@ -33,7 +33,7 @@ from msgspec import Struct
 from turnlog.errors import HookError
 from turnlog.ingest.spool import SPOOL
 from turnlog.messages.spans import Span, find_span, list_items, list_members
-from turnlog.transcripts.hooks.table import EVENTS
+from turnlog.transcripts.hooks import EVENTS
 
 _HOOKS = "hooks"
 _MARK = re.compile(r" # turnlog((?: kept-\w+)*)$")

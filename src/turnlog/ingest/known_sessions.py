@@ -14,8 +14,7 @@ from turnlog.ingest.change_check import find_transcript, key_of, list_kinds
 from turnlog.ingest.planning import find_former
 from turnlog.store.interface import KnownSession, Knows, find_known
 from turnlog.store.model import Scope
-from turnlog.transcripts.files.fingerprints import Checkpoint
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import Checkpoint, SessionFiles
 
 _Inode = tuple[int, int]
 

@@ -39,7 +39,7 @@ from turnlog.store.interface import Archive, KnownSession, Store, find_known
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import SessionFiles
 
 
 def _gather(several: Collection[Any]) -> list[Any]:

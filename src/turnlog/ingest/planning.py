@@ -20,9 +20,8 @@ from turnlog.ingest.change_check import key_of, list_kinds
 from turnlog.ingest.contents import DERIVED_FROM
 from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.interface import KnownSession, KnownSource
-from turnlog.transcripts.files.dumps import list_dumped, list_parts, name_layout, name_part
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.dumps import list_dumped, list_parts, name_layout, name_part
+from turnlog.transcripts.session_files import Change, Checkpoint, SessionFiles, compare, is_untouched
 
 
 class Task(Struct, frozen=True, gc=False):

@@ -20,8 +20,7 @@ from msgspec import Struct
 from turnlog.ingest.change_check import find_transcript, list_kinds
 from turnlog.ingest.exclusions import Exclusion
 from turnlog.store.interface import KnownSession, KnownSource
-from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import SessionFiles, locate_sessions
 
 SOON = timedelta(days=3)
 _DEFAULT = 30.0

@@ -38,8 +38,7 @@ from turnlog.messages import Line
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.interface import Archive, KnownSession, KnownSource, read_all
 from turnlog.store.model import Place, Scope, SourceKind, name_source
-from turnlog.transcripts.files.fingerprints import Change
-from turnlog.transcripts.files.session_files import Obstacle, ObstacleKind, SessionFiles
+from turnlog.transcripts.session_files import Change, Obstacle, ObstacleKind, SessionFiles
 from turnlog.transcripts.usage.prices import Prices
 
 Report = Callable[[Obstacle], None]

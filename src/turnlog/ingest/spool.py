@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from turnlog.ingest.durable_files import HIDDEN, make_folder, write_safely
-from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
+from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
 SPOOL = "spool"
 """What the folder is called in turnlog's own."""

@@ -13,7 +13,7 @@ from turnlog.errors import TurnlogError
 from turnlog.ingest.spool import Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 logger = logging.getLogger("turnlog.ingest")
 

@@ -38,8 +38,8 @@ from turnlog.store.interface import (
 )
 from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
-from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.sessions import SessionActions
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
 from turnlog.transcripts.usage.prices import Prices
 

@@ -29,8 +29,7 @@ from typing import Self
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.files.session_files import Listing, SessionFiles, is_session_folder, pair_agents
+from turnlog.transcripts.session_files import Listing, SessionFiles, is_session_folder, locate_path, pair_agents
 
 OnChange = Callable[[set[Path]], None]
 _LONG = 60.0

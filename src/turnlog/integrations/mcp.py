@@ -42,7 +42,7 @@ from turnlog.store.search.paging import SearchOrder
 from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.cells import Span
 from turnlog.store.usage.report import Grouping, UsageReport
-from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.conversation.messages import Rule
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
 
 __all__ = ["NOTICE", "ArchiveTools", "build_server", "serve_http", "serve_stdio"]

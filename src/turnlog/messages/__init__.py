@@ -1,9 +1,9 @@
 """What a line means: the types of everything that Claude Code writes, and the codec between them and bytes.
 
 `decode` and `encode` are the way in and out. The types live in modules by subject: `entries` (with `envelope`,
-`system`, `metadata`, `attachments`, `progress`), `message`, `blocks`, `usage`, `tool_io`, and `legacy` for the
-older dialects. All of them together take a tenth of a second to load, so names are loaded when they are first
-used: whoever needs a few small types, or none but `UNSET`, should not wait for the rest.
+`system`, `metadata`, `attachments`), `message`, `blocks`, `tool_io`, and `legacy` for the older dialects. All
+of them together take a tenth of a second to load, so names are loaded when they are first used: whoever needs
+a few small types, or none but `UNSET`, should not wait for the rest.
 """
 
 from importlib import import_module
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from turnlog.messages.codec import Line, Position, decode, decode_envelope, encode
     from turnlog.messages.dialects import Dialect
     from turnlog.messages.entries import Entry, UnknownEntry
-    from turnlog.messages.problems import Problem, ProblemKind
-    from turnlog.messages.salvage import View, view
+    from turnlog.messages.salvage import Problem, ProblemKind, View, view
 
 __all__ = [
     "UNSET",
@@ -54,8 +53,7 @@ _HOMES = {
     "codec": ("Line", "Position", "decode", "decode_envelope", "encode"),
     "dialects": ("Dialect",),
     "entries": ("Entry", "UnknownEntry"),
-    "problems": ("Problem", "ProblemKind"),
-    "salvage": ("View", "view"),
+    "salvage": ("Problem", "ProblemKind", "View", "view"),
 }
 """The names, by the module that each lives in."""
 

@@ -50,7 +50,6 @@ __all__ = [
     "EnvironmentAttachment",
     "EnvironmentChange",
     "EnvironmentSnapshot",
-    "FREE_FORM",
     "FailedMcpServer",
     "FileAttachment",
     "FileDiagnostics",
@@ -993,17 +992,6 @@ class ThinkingDrop(AttachmentBase, tag="thinking_drop"):
     first_report_for_thread_in_process: bool | UnsetType = UNSET
     client_change: ClientChange | None | UnsetType = UNSET
 
-
-FREE_FORM: dict[str, str] = {
-    "AsyncHookResponse.response": "JSON of the hook's own making",
-    "DeferredTool.input_schema": "a JSON schema",
-    "HookDeferredTool.tool_input": "each tool has a shape of its own; a typed view is made on demand",
-    "QueuedCommand.file_attachments": "descriptors of the host's choosing; the SDK declares no shape",
-    "SnapshotTool.schema": "a JSON schema",
-    "StructuredOutput.data": "whatever shape the caller asked for",
-    "TaskItem.metadata": "notes of the model's own choosing",
-}
-"""The fields that are kept raw on purpose, and why."""
 
 Attachment = Open[
     HookSuccess

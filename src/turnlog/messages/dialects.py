@@ -17,11 +17,12 @@ from typing import get_args
 from msgspec import Raw
 
 from turnlog.messages.base import Value
-from turnlog.messages.control import CONTROL_TYPES, ControlMessage, FlatControlResponse, is_flat
+from turnlog.messages.control.frames import CONTROL_TYPES, ControlMessage, FlatControlResponse, is_flat
 from turnlog.messages.entries import Entry
 from turnlog.messages.hook_events import HOOK_EVENTS, BaseHookInput
 from turnlog.messages.salvage import text_of
-from turnlog.messages.sdk import STREAM_TYPES, SYSTEM_SUBTYPES, StreamHead, StreamMessage, find_class
+from turnlog.messages.sdk.messages import StreamMessage
+from turnlog.messages.sdk.stream import STREAM_TYPES, SYSTEM_SUBTYPES, StreamHead, find_class
 from turnlog.messages.system import SystemSubtype
 
 __all__ = [

@@ -3,6 +3,14 @@
 An entry is a decoded line. The conversation itself is `UserEntry`, `AssistantEntry` and, around them,
 `AttachmentEntry`, `ProgressEntry` and the system lines; `metadata` holds what stands beside it. Older dialects
 are brought to these same types (`legacy`). Each entry has the envelope's fields, an unknown one too.
+
+Progress of a running tool is told line by line by files of early 2026; later versions say the same with
+attachments. An agent's progress holds copies of the sub-agent's messages: they are for looking at, and their
+usage is not to be counted, since the sub-agent's own file has it too.
+
+Today a compaction is a `CompactBoundary` and, behind it, a `UserEntry` with the summary. Spec 000 has a line
+for each of four operations, spec 004 one for what came before and one for the recap. Both become
+`CompactionEntry`.
 """
 
 from __future__ import annotations
@@ -10,8 +18,19 @@ from __future__ import annotations
 from typing import ClassVar
 
 from turnlog.messages.attachments import Attachment
-from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
-from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.base import (
+    UNSET,
+    Camel,
+    Number,
+    Open,
+    OpenEnum,
+    Raw,
+    Snake,
+    TypeEnum,
+    UnknownTagged,
+    UnsetType,
+    field,
+)
 from turnlog.messages.envelope import Envelope, PermissionMode
 from turnlog.messages.message import Message, MessageOrigin, Usage
 from turnlog.messages.metadata import (
@@ -54,25 +73,36 @@ from turnlog.messages.metadata import (
     TurnEnd,
     WorktreeState,
 )
-from turnlog.messages.progress import Progress
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
 from turnlog.messages.tool_io.planning import TodoItem
 
 __all__ = [
+    "AgentProgress",
     "AssistantEntry",
     "AttachmentEntry",
+    "BashProgress",
     "ClassifierContext",
+    "CompactionEntry",
+    "CompactionPhase",
+    "CompactionStatistics",
     "ConversationEntry",
     "Entry",
     "ErrorObject",
     "GitState",
+    "HookProgress",
     "McpMeta",
+    "McpProgress",
     "MetadataEntry",
+    "NestedMessage",
     "PermissionOutcome",
+    "Progress",
+    "ProgressBase",
     "ProgressEntry",
     "PromptSource",
+    "QueryUpdate",
     "QuotaLimits",
     "Rendered",
+    "SearchResultsReceived",
     "ServerClassifierContext",
     "SummarizeMetadata",
     "SystemEntry",
@@ -80,8 +110,141 @@ __all__ = [
     "ThinkingTrigger",
     "TurnPosition",
     "UnknownEntry",
+    "UnknownProgress",
     "UserEntry",
+    "WaitingForTask",
     "WireContext",
+]
+
+
+class CompactionPhase(TypeEnum):
+    """What happens to the conversation."""
+
+    COMPACTING = "conversation_compacting"
+    COMPACTED = "conversation_compacted"
+    RESTORING = "conversation_restoring"
+    RESTORED = "conversation_restored"
+
+
+class CompactionStatistics(Camel):
+    """What a compaction kept."""
+
+    preserved_messages: int | UnsetType = UNSET
+    total_messages: int | UnsetType = UNSET
+    compression_ratio: Number | UnsetType = UNSET
+    trigger: str | UnsetType = UNSET
+    pre_tokens: int | UnsetType = UNSET
+    post_tokens: int | UnsetType = UNSET
+
+
+class CompactionEntry(Envelope):
+    """One step of a compaction."""
+
+    phase: CompactionPhase
+    statistics: CompactionStatistics | None | UnsetType = UNSET
+    prelude: Message | UnsetType = UNSET
+    """What came before and was kept (spec 004)."""
+    recap: Message | UnsetType = UNSET
+    """The summary that stands for the rest (spec 004)."""
+
+
+class ProgressBase(Camel, tag_field="type"):
+    """A piece of progress, told apart by its type."""
+
+    type: ClassVar[str]
+
+
+class UnknownProgress(UnknownTagged):
+    """Progress of an unknown type."""
+
+    __slots__ = ()
+
+
+class HookProgress(ProgressBase, tag="hook_progress"):
+    """A hook that is running."""
+
+    hook_event: str | UnsetType = UNSET
+    hook_name: str | UnsetType = UNSET
+    command: str | None | UnsetType = UNSET
+
+
+class BashProgress(ProgressBase, tag="bash_progress"):
+    """A command that is running, and what it has printed so far."""
+
+    output: str | UnsetType = UNSET
+    full_output: str | UnsetType = UNSET
+    elapsed_time_seconds: Number | UnsetType = UNSET
+    total_lines: int | UnsetType = UNSET
+    total_bytes: int | None | UnsetType = UNSET
+    task_id: str | None | UnsetType = UNSET
+    timeout_ms: Number | None | UnsetType = UNSET
+
+
+class NestedMessage(Camel):
+    """A copy of a sub-agent's message, a small entry of its own."""
+
+    type: str | UnsetType = UNSET
+    """`user` or `assistant`."""
+    message: Message | UnsetType = UNSET
+    uuid: str | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+    request_id: str | None | UnsetType = UNSET
+    tool_use_result: Raw | UnsetType = UNSET
+    source_tool_assistant_uuid: str | None | UnsetType = field(name="sourceToolAssistantUUID", default=UNSET)
+    is_meta: bool | UnsetType = UNSET
+    is_api_error_message: bool | UnsetType = UNSET
+    error: str | None | UnsetType = UNSET
+
+
+class AgentProgress(ProgressBase, tag="agent_progress"):
+    """A sub-agent that is at work, and its latest message."""
+
+    agent_id: str | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    message: NestedMessage | None | UnsetType = UNSET
+    normalized_messages: tuple[NestedMessage, ...] | UnsetType = UNSET
+
+
+class McpProgress(ProgressBase, tag="mcp_progress"):
+    """A call of an MCP server's tool."""
+
+    status: str | UnsetType = UNSET
+    """`started`, `completed` or `failed`."""
+    server_name: str | UnsetType = UNSET
+    tool_name: str | UnsetType = UNSET
+    elapsed_time_ms: Number | None | UnsetType = UNSET
+
+
+class WaitingForTask(ProgressBase, tag="waiting_for_task"):
+    """A tool that waits for a background task."""
+
+    task_description: str | None | UnsetType = UNSET
+    task_type: str | None | UnsetType = UNSET
+    """`local_bash` or `local_agent`."""
+
+
+class QueryUpdate(ProgressBase, tag="query_update"):
+    """A web search that was sent."""
+
+    query: str | UnsetType = UNSET
+
+
+class SearchResultsReceived(ProgressBase, tag="search_results_received"):
+    """A web search that was answered."""
+
+    result_count: int | UnsetType = UNSET
+    query: str | UnsetType = UNSET
+
+
+Progress = Open[
+    HookProgress
+    | BashProgress
+    | AgentProgress
+    | McpProgress
+    | WaitingForTask
+    | QueryUpdate
+    | SearchResultsReceived,
+    UnknownProgress,
 ]
 
 

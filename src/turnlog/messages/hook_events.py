@@ -30,10 +30,9 @@ from turnlog.messages.base import (
 from turnlog.messages.blocks import ContentBlock, ToolUseBlock
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult, PermissionUpdate
-from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import View, split_object, view
+from turnlog.messages.salvage import Problem, ProblemKind, View, split_object, view
 from turnlog.messages.system import CompactTrigger
-from turnlog.messages.tool_io import ToolInput, ToolResult, UnknownToolResult, view_input, view_result
+from turnlog.messages.tool_io.registry import ToolInput, ToolResult, UnknownToolResult, view_input, view_result
 
 __all__ = [
     "AssistantMessageError",
@@ -55,7 +54,6 @@ __all__ = [
     "ElicitationResultHookInput",
     "ElicitationResultHookSpecificOutput",
     "ExitReason",
-    "FREE_FORM",
     "FileChange",
     "FileChangedHookInput",
     "FileChangedHookSpecificOutput",
@@ -1037,23 +1035,3 @@ def view_tool_response(event: PostToolUseHookInput | PostToolBatchToolCall) -> V
     if seen.problems and isinstance(event, PostToolBatchToolCall) and seen.raw.lstrip()[:1] == b"[":
         return view(tuple[ContentBlock, ...], seen.raw)
     return seen
-
-
-_LAZY_INPUT = "lazy: `hook_events.view_tool_input`"
-_LAZY_RESPONSE = "lazy: `hook_events.view_tool_response`"
-
-FREE_FORM: Mapping[str, str] = MappingProxyType(
-    {
-        "ToolHookInput.tool_input": _LAZY_INPUT,
-        "PostToolUseHookInput.tool_response": _LAZY_RESPONSE,
-        "PostToolBatchToolCall.tool_input": _LAZY_INPUT,
-        "PostToolBatchToolCall.tool_response": _LAZY_RESPONSE,
-        "ElicitationHookInput.requested_schema": "a JSON Schema",
-        "ElicitationResultHookInput.content": "the server's requested schema describes it",
-        "ElicitationOutput.content": "the server's requested schema describes it",
-        "PreToolUseHookSpecificOutput.updated_input": "lazy: `tool_io.view_input`, by the event's tool",
-        "PostToolUseHookSpecificOutput.updated_tool_output": "lazy: `tool_io.view_result`, by the event's tool",
-        "PostToolUseHookSpecificOutput.updated_mcp_tool_output": "the server's own output schema describes it",
-    }
-)
-"""The fields that are kept raw on purpose, and why."""

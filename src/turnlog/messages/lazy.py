@@ -11,15 +11,17 @@ from typing import Any
 from turnlog.messages.attachments import HookDeferredTool
 from turnlog.messages.base import Raw, UnsetType
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
-from turnlog.messages.control import (
-    CanUseToolRequest,
-    ControlRequest,
-    HookCallbackRequest,
-    view_call,
-    view_hook_input,
-)
+from turnlog.messages.control.frames import ControlRequest, view_call, view_hook_input
+from turnlog.messages.control.requests import CanUseToolRequest, HookCallbackRequest
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
+from turnlog.messages.entries import (
+    AgentProgress,
+    AssistantEntry,
+    AttachmentEntry,
+    NestedMessage,
+    ProgressEntry,
+    UserEntry,
+)
 from turnlog.messages.hook_events import (
     PostToolBatchHookInput,
     PostToolBatchToolCall,
@@ -29,10 +31,9 @@ from turnlog.messages.hook_events import (
     view_tool_response,
 )
 from turnlog.messages.message import Message
-from turnlog.messages.progress import AgentProgress, NestedMessage
 from turnlog.messages.salvage import View
-from turnlog.messages.sdk import AssistantMessage, DeferredToolUse, ResultMessage, UserFields
-from turnlog.messages.tool_io import view_input, view_result
+from turnlog.messages.sdk.messages import AssistantMessage, DeferredToolUse, ResultMessage, UserFields
+from turnlog.messages.tool_io.registry import view_input, view_result
 
 __all__ = ["tool_names", "view_all"]
 

@@ -37,18 +37,24 @@ from turnlog.messages.base import (
     UnknownBlock,
     UnsetType,
     Value,
+    encode_value,
     field,
 )
 from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.dialects import Dialect
-from turnlog.messages.entries import AssistantEntry, Entry, UserEntry
+from turnlog.messages.entries import (
+    AssistantEntry,
+    CompactionEntry,
+    CompactionPhase,
+    CompactionStatistics,
+    Entry,
+    UserEntry,
+)
 from turnlog.messages.envelope import Envelope, instant
 from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import Summary
-from turnlog.messages.patch import encode_value, members_of
-from turnlog.messages.problems import ProblemKind
-from turnlog.messages.salvage import Salvage, view
+from turnlog.messages.salvage import ProblemKind, Salvage, view
+from turnlog.messages.spans import members_of
 from turnlog.messages.system import SystemNotice
 
 __all__ = [

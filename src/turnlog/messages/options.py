@@ -41,14 +41,13 @@ from turnlog.messages.base import (
     UnknownTagged,
     UnsetType,
     Value,
+    encode_value,
     field,
 )
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import HookEventName, HookInput, HookJSONOutput
-from turnlog.messages.patch import encode_value
 from turnlog.messages.permissions import PermissionResult
-from turnlog.messages.problems import ProblemKind
-from turnlog.messages.salvage import view
+from turnlog.messages.salvage import ProblemKind, view
 from turnlog.messages.spans import Path, render_path
 
 __all__ = [
@@ -64,7 +63,6 @@ __all__ = [
     "CustomSystemPrompt",
     "EffortLevel",
     "Executable",
-    "FREE_FORM",
     "FullSessionStore",
     "HookCallback",
     "HookCallbackMatcher",
@@ -1090,16 +1088,3 @@ def validate(options: QueryOptions, callbacks: Callbacks | None = None) -> tuple
     for rule in _RULES:
         problems += rule(readable, callbacks)
     return tuple(problems)
-
-
-_SETTINGS = "settings have a schema of their own, and may hold any key"
-
-FREE_FORM: Mapping[str, str] = MappingProxyType(
-    {
-        "JsonSchemaOutputFormat.schema": "a JSON Schema",
-        "QueryOptions.settings": _SETTINGS,
-        "QueryOptions.managed_settings": _SETTINGS,
-        "SessionSummaryEntry.data": "what the store makes of a session",
-    }
-)
-"""The fields that are kept raw on purpose, and why."""

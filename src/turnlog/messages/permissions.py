@@ -7,15 +7,12 @@ nothing is rewritten. `values` and `tool` say what a change or a rule means in e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, Raw, UnknownTagged, UnsetType, field
 from turnlog.messages.envelope import PermissionMode
 
 __all__ = [
-    "FREE_FORM",
     "AddDirectories",
     "AddRules",
     "PermissionAllow",
@@ -34,14 +31,6 @@ __all__ = [
     "UnknownPermissionResult",
     "UnknownPermissionUpdate",
 ]
-
-FREE_FORM: Mapping[str, str] = MappingProxyType(
-    {
-        "PermissionAllow.updated_input": "lazy: `tool_io.view_input`, with the tool that was asked about",
-        "PermissionAsk.updated_input": "lazy: `tool_io.view_input`, with the tool that was asked about",
-    }
-)
-"""The fields that are kept raw on purpose, and why."""
 
 
 class PermissionBehavior(OpenEnum):

@@ -1,13 +1,16 @@
-"""Tolerant decoding: what to make of a value that the strict decoder refused.
+r"""Tolerant decoding: what to make of a value that the strict decoder refused.
 
 The strict decoder gives up on a whole line for one unknown field. `Salvage` walks the declared types beside
 the bytes, decodes strictly whatever it can, and keeps the rest visible: an unknown tag becomes an `Unknown…`,
 an unknown field or a wrong type becomes a `Problem` (and the field reads as absent), and their neighbours stay
 typed. The types themselves say what is possible; nothing here knows of any particular message.
 
-Decoders also refuse text that JSON forbids but real files hold: lone surrogates (`\\ud83d` without its other
+Decoders also refuse text that JSON forbids but real files hold: lone surrogates (`\ud83d` without its other
 half, as cut-off emoji leave them), bytes that are not UTF-8, and a byte-order mark. The line's bytes are kept
 as they are; what is decoded has U+FFFD there (`repair_text`).
+
+A `Problem` never stops a reader. It says what was expected, what was found and where: a path into the line,
+and the byte offset of the offending value. The offset costs a scan of the line, so it is found when asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
 
@@ -22,11 +26,13 @@ import msgspec
 from msgspec import Meta, Raw, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
+from turnlog.errors import DecodeError, MalformedError, UnknownTypeError
 from turnlog.messages.base import REFUSALS, OpenEnum, TypeEnum, Unknown, UnknownField, UnknownTagged
-from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.spans import Path, list_items, list_members
+from turnlog.messages.spans import Path, find_span, list_items, list_members, render_path
 
 __all__ = [
+    "Problem",
+    "ProblemKind",
     "REFUSALS",
     "Salvage",
     "View",
@@ -39,6 +45,71 @@ __all__ = [
     "text_of",
     "view",
 ]
+
+
+class ProblemKind(StrEnum):
+    """What sort of thing is wrong."""
+
+    MALFORMED = "malformed"
+    """Not JSON, or not UTF-8."""
+    GLUED = "glued"
+    """More than one JSON value on the line."""
+    BAD_TEXT = "bad-text"
+    """A lone surrogate or bytes that are not UTF-8 inside a string; U+FFFD stands for them."""
+    UNKNOWN_TYPE = "unknown-type"
+    """An entry, subtype, block, attachment or progress of an undeclared type."""
+    UNKNOWN_FIELD = "unknown-field"
+    UNKNOWN_VALUE = "unknown-value"
+    """A string that its enum does not list."""
+    WRONG_TYPE = "wrong-type"
+    """A known field holds a value of another JSON type; the field reads as absent."""
+    MISSING_FIELD = "missing-field"
+    TOO_LONG = "too-long"
+    """A line of over 16 MB: what it says is read from its first 16 MB."""
+
+
+_ERRORS: dict[ProblemKind, type[DecodeError]] = {
+    ProblemKind.MALFORMED: MalformedError,
+    ProblemKind.GLUED: MalformedError,
+    ProblemKind.BAD_TEXT: MalformedError,
+    ProblemKind.UNKNOWN_TYPE: UnknownTypeError,
+}
+
+
+class Problem(Struct, frozen=True, gc=False):
+    """One thing that is wrong or unknown in a line."""
+
+    kind: ProblemKind
+    expected: str
+    found: str
+    steps: Path
+    """Keys and indexes from the line's root to the value."""
+    unknown: Unknown | None = None
+    """The unknown thing itself, where there is one."""
+    source: bytes = b""
+    """The bytes that `steps` and `offset` speak of."""
+    known_offset: int | None = None
+
+    @property
+    def path(self) -> str:
+        """The place as a JSON path, such as `$.message.content[0]`."""
+        return render_path(self.steps)
+
+    @property
+    def offset(self) -> int | None:
+        """The byte offset of the value in its line, or None when it is not there."""
+        if self.known_offset is not None:
+            return self.known_offset
+        span = find_span(self.source, self.steps)
+        return None if span is None else span.start
+
+    def error(self) -> DecodeError:
+        """Return the exception that `strict=True` raises for this problem."""
+        cls = _ERRORS.get(self.kind, DecodeError)
+        return cls(self.expected, self.found, self.path, self.offset)
+
+    def __str__(self) -> str:
+        return str(self.error())
 
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, Unk
 from turnlog.messages.envelope import PermissionMode
 
 __all__ = [
-    "FREE_FORM",
     "AgentMeta",
     "AgentTaskKind",
     "RequestShape",
@@ -23,12 +22,6 @@ __all__ = [
     "WorkflowProgressBase",
     "WorkflowRecord",
 ]
-
-FREE_FORM: dict[str, str] = {
-    "WorkflowRecord.args": "what the workflow's own script asks for",
-    "WorkflowRecord.result": "what the workflow's own script returns",
-}
-"""The fields that are kept raw on purpose, and why."""
 
 
 class RequestShape(OpenEnum):

@@ -42,8 +42,8 @@ from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Audit
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
-from turnlog.transcripts.queries.actions import SessionActions
+from turnlog.transcripts.hooks import DeliveryFilter
+from turnlog.transcripts.queries.sessions import SessionActions
 
 logger = logging.getLogger("turnlog.server")
 

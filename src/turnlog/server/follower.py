@@ -22,7 +22,7 @@ from turnlog.server.processes import find_place, open_input, prepare_child, send
 from turnlog.server.sync import FollowerReport, SyncPhase
 from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
-from turnlog.transcripts.files.locate import list_roots
+from turnlog.transcripts.session_files import list_roots
 
 _AGAIN_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.2

@@ -33,7 +33,7 @@ from turnlog.store.accounts.interface import Accounts, Action, Link
 from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all
 from turnlog.store.model import LOCAL, Place, Viewer, find_access
 from turnlog.store.model import Scope as StoreScope
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks import DeliveryFilter
 
 _MOST_KEPT = 32
 _AT_ONCE = 500

@@ -50,19 +50,16 @@ from turnlog.server.values import (
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
-from turnlog.transcripts.calls.call import Call as BuiltCall
-from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.conversation.compactions import build_compactions, has_kept
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.conversation.message import Message as Built
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.kinds import CallState, Category, MessageType, Role
+from turnlog.transcripts.calls import Call as BuiltCall
+from turnlog.transcripts.calls import Result
+from turnlog.transcripts.conversation.messages import Lane, Rule, build_compactions, has_kept
+from turnlog.transcripts.conversation.messages import Message as Built
+from turnlog.transcripts.kinds import CallState, Category, MessageType, Role, topic_of
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
 from turnlog.transcripts.lines.categories import Author, author_of
-from turnlog.transcripts.queries.bodies import build_call
 from turnlog.transcripts.queries.chapters import Chapter
-from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.queries.threads import build_call
+from turnlog.transcripts.segments import CallRecord, MessageRecord
 from turnlog.transcripts.usage.sightings import name_answer
 
 

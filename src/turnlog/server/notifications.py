@@ -33,7 +33,7 @@ from msgspec import Struct
 from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.session_states import Column, StateChange
 from turnlog.server.values import Recent
-from turnlog.transcripts.hooks.states import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, Why
 
 logger = logging.getLogger("turnlog.server")
 

@@ -27,17 +27,16 @@ from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, decode_object, find_text
-from turnlog.transcripts.hooks.states import AgentPhase, AgentStatus, Why, advance
-from turnlog.transcripts.kinds import CallState
+from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, Why, advance
+from turnlog.transcripts.conversation.messages import Rule
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, decode_object, find_text
+from turnlog.transcripts.kinds import CallState, topic_of
 from turnlog.transcripts.lines.blocks import list_blocks
 from turnlog.transcripts.lines.categories import Author
-from turnlog.transcripts.queries.bodies import build_message, decode_lines
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFilter
-from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.queries.threads import build_message, decode_lines
 from turnlog.transcripts.segment_builder import time_of
+from turnlog.transcripts.segments import CallRecord, MessageRecord
 
 _SECOND = 1_000_000_000
 _FORGOTTEN_NS = 3600 * _SECOND

@@ -46,7 +46,7 @@ from turnlog.server.values import Recent, clean_optional, clean_text, head_of
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
-from turnlog.transcripts.hooks.states import Why
+from turnlog.transcripts.agent_status import Why
 
 _FOLDER = "sessions"
 _MOST_PROCESSES, _LARGEST = 1000, 1 << 16

@@ -25,8 +25,8 @@ from turnlog.messages import Line
 from turnlog.server.errors import NotFoundError
 from turnlog.shapes import Shape, find_values
 from turnlog.store.interface import Store
-from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.threads import decode_lines
 
 LONGEST_SAID = 200_000
 """Characters of what people and models say: nobody writes more by hand."""

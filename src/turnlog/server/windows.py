@@ -27,10 +27,10 @@ from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.queries.bodies import build_message, is_told_elsewhere
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.records import CallRecord, MessageRecord
+from turnlog.transcripts.queries.threads import build_message, is_told_elsewhere
+from turnlog.transcripts.segments import CallRecord, MessageRecord
 from turnlog.transcripts.usage.prices import to_dollars
 from turnlog.transcripts.usage.sightings import name_answer
 

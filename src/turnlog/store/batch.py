@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from msgspec import Struct
 
 from turnlog.store.model import SessionRow, SourceKind
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-from turnlog.transcripts.records import SightingRecord
-from turnlog.transcripts.segments import PackedSegment
+from turnlog.transcripts.segments import PackedSegment, SightingRecord
+from turnlog.transcripts.session_files import Change, Checkpoint
 
 _Item = TypeVar("_Item")
 

@@ -36,13 +36,13 @@ from turnlog.store.lists import (
 from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import PeopleStore, Place, Scope, SourceKind
 from turnlog.store.search.paging import SearchOrder, SearchPage
-from turnlog.transcripts.files.fingerprints import Checkpoint
-from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelivery
+from turnlog.transcripts.session_files import Checkpoint
 
 if TYPE_CHECKING:  # what is asked of one session, of texts or of usage is loaded by whoever asks it
     from turnlog.store.search.language import Query
     from turnlog.store.usage.source import StoredUsage
-    from turnlog.transcripts.queries.actions import SessionActions
+    from turnlog.transcripts.queries.sessions import SessionActions
 
 EVERY = (1 << 31) - 2
 """More sessions than there are."""

@@ -9,9 +9,12 @@ from msgspec import Struct
 
 from turnlog.testing.memory_session import FileRecords, is_event
 from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
-from turnlog.transcripts.hooks.deliveries import HookDelivery, Told, match_lines
+from turnlog.transcripts.hooks import HookDelivery, HookMention, match_lines
 from turnlog.transcripts.kinds import CallState, Category
-from turnlog.transcripts.queries.actions import (
+from turnlog.transcripts.queries.chapters import ChapterFacts
+from turnlog.transcripts.queries.sessions import (
+    FIRST_EVENTS,
+    PARENTS_EVENTS,
     Action,
     ActionFilter,
     ActionKind,
@@ -19,9 +22,7 @@ from turnlog.transcripts.queries.actions import (
     ActionTally,
     TimeSpan,
 )
-from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import FIRST_EVENTS, PARENTS_EVENTS
-from turnlog.transcripts.records import CallRecord, EventRecord
+from turnlog.transcripts.segments import CallRecord, EventRecord
 
 _ENDING_EVENTS = ("Stop", "StopFailure", "SessionEnd", "SessionStart")
 
@@ -115,9 +116,9 @@ class ScannedSession:
         lines = [
             (each.source, row) for each in self.chapters for row in each.records.events if row.hook is not None
         ]
-        told = [Told(row.hook or "", row.tool_use_id, row.time) for _, row in lines]
+        told = [HookMention(row.hook or "", row.tool_use_id, row.time) for _, row in lines]
         deliveries = [
-            Told(each.event_name, each.tool_use_id, each.received_ns // 1000, each.delivery_id)
+            HookMention(each.event_name, each.tool_use_id, each.received_ns // 1000, each.delivery_id)
             for each in self.deliveries
         ]
         found = match_lines(told, deliveries)

@@ -19,8 +19,8 @@ from turnlog.store.frames import cut_frames
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind, name_source
 from turnlog.testing.row_builders import TIME, FileLines, make_derived
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-from turnlog.transcripts.files.reader import LineSplitter
+from turnlog.transcripts.line_reader import LineSplitter
+from turnlog.transcripts.session_files import Change, Checkpoint
 
 OWNER = "local"
 ORIGIN = "here"

@@ -9,24 +9,22 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.records import (
+from turnlog.transcripts.segments import (
+    AGENTS,
+    SEGMENT,
+    TURNS,
     AgentRecord,
     CallRecord,
     EventRecord,
     LineRecord,
     MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
-from turnlog.transcripts.segments import (
-    AGENTS,
-    SEGMENT,
-    TURNS,
     PackedSegment,
     Segment,
     SegmentHead,
+    SightingRecord,
+    TurnRecord,
     pack_segment,
     unpack_segment,
 )

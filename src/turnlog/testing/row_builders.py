@@ -16,7 +16,10 @@ from turnlog.messages import Line
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch
 from turnlog.store.model import SessionHead, SessionRow, SourceKind
 from turnlog.testing.memory_session import FileRecords, pack_records, unpack_records
-from turnlog.transcripts.records import (
+from turnlog.transcripts.segment_builder import pack_lines
+from turnlog.transcripts.segments import (
+    AGENTS,
+    TURNS,
     AgentRecord,
     CallRecord,
     EventRecord,
@@ -25,8 +28,6 @@ from turnlog.transcripts.records import (
     SightingRecord,
     TurnRecord,
 )
-from turnlog.transcripts.segment_builder import pack_lines
-from turnlog.transcripts.segments import AGENTS, TURNS
 
 TIME = 1_767_322_800_000_000
 """When tests happen, in microseconds since 1970."""

@@ -19,7 +19,7 @@ from turnlog.store.search.language import Query
 from turnlog.store.search.matcher import Matcher, Setting, build_snippet
 from turnlog.store.search.normal import normalise
 from turnlog.store.search.paging import NO_SNIPPET, Hit, LineTexts, read_delivery
-from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
+from turnlog.transcripts.segments import CallRecord, LineRecord, MessageRecord
 
 _SEARCHED = (SourceKind.TRANSCRIPT, SourceKind.AGENT)
 

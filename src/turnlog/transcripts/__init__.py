@@ -11,18 +11,41 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turnlog.transcripts.actions import report_of
-    from turnlog.transcripts.agents.agent import Agent, AgentLink, AgentSource
-    from turnlog.transcripts.agents.assembly import Agents, build_agents
-    from turnlog.transcripts.agents.workflows import Workflow, WorkflowSource
-    from turnlog.transcripts.calls.builder import CallBuilder, Calls, build_calls
-    from turnlog.transcripts.calls.call import Call, Pairing, TaskNotice, Touched, find_notice, list_touched
-    from turnlog.transcripts.calls.extraction import extract, map_parents
-    from turnlog.transcripts.calls.results import Place, Result
-    from turnlog.transcripts.conversation.compactions import Compaction, CompactionState, build_compactions
+    from turnlog.transcripts.agent_builder import Agents, build_agents
+    from turnlog.transcripts.agents import (
+        Agent,
+        AgentLink,
+        AgentSource,
+        LineProblem,
+        Sources,
+        Workflow,
+        WorkflowSource,
+    )
+    from turnlog.transcripts.call_builder import CallBuilder, Calls, build_calls
+    from turnlog.transcripts.calls import (
+        Call,
+        Pairing,
+        Place,
+        Result,
+        TaskNotice,
+        Touched,
+        extract,
+        find_notice,
+        list_touched,
+        map_parents,
+    )
     from turnlog.transcripts.conversation.conversation import Conversation
     from turnlog.transcripts.conversation.lineage import Detour, Lineage, Reason, build_lineage
-    from turnlog.transcripts.conversation.message import Lane, Message
-    from turnlog.transcripts.conversation.placements import Fate, Placement, Rule
+    from turnlog.transcripts.conversation.messages import (
+        Compaction,
+        CompactionState,
+        Fate,
+        Lane,
+        Message,
+        Placement,
+        Rule,
+        build_compactions,
+    )
     from turnlog.transcripts.conversation.timeline import Timeline, build_timeline
     from turnlog.transcripts.conversation.tree import (
         Branch,
@@ -33,22 +56,9 @@ if TYPE_CHECKING:
         build_tree,
     )
     from turnlog.transcripts.conversation.turns import Turn, build_turns
-    from turnlog.transcripts.files.dumps import list_dumped
-    from turnlog.transcripts.files.fingerprints import Change, Checkpoint
-    from turnlog.transcripts.files.locate import Located, list_config_dirs, locate_path, locate_sessions
-    from turnlog.transcripts.files.reader import LineReader, LineSplitter, Reading, Tail, read_lines, read_new
-    from turnlog.transcripts.files.session_files import (
-        AgentFiles,
-        Obstacle,
-        ObstacleKind,
-        SessionFiles,
-        WorkflowFiles,
-        find_offloaded,
-        is_named_after,
-        project_folder_name,
-        project_name,
-    )
+    from turnlog.transcripts.dumps import list_dumped
     from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
+    from turnlog.transcripts.line_reader import LineReader, LineSplitter, Reading, Tail, read_lines, read_new
     from turnlog.transcripts.lines.categories import (
         Author,
         author_of,
@@ -61,13 +71,28 @@ if TYPE_CHECKING:
     from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
     from turnlog.transcripts.migration import Migration, migrate, plan_migration
     from turnlog.transcripts.session import Session, read
-    from turnlog.transcripts.sources import LineProblem, Sources
+    from turnlog.transcripts.session_files import (
+        AgentFiles,
+        Change,
+        Checkpoint,
+        Located,
+        Obstacle,
+        ObstacleKind,
+        SessionFiles,
+        WorkflowFiles,
+        find_offloaded,
+        is_named_after,
+        list_config_dirs,
+        locate_path,
+        locate_sessions,
+        project_folder_name,
+        project_name,
+    )
     from turnlog.transcripts.summary import Counts, Summary, SummaryFold, build_summary
     from turnlog.transcripts.titles import Title, TitleFold, TitleSource
-    from turnlog.transcripts.usage.book import ModelTotals
-    from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
     from turnlog.transcripts.usage.prices import Bill, Price, Prices, PriceTable, Rates, find_table
     from turnlog.transcripts.usage.sightings import (
+        ModelTotals,
         SessionUsage,
         UsageFold,
         find_reported_cost,
@@ -77,8 +102,16 @@ if TYPE_CHECKING:
         group_by_model,
         group_by_session,
     )
-    from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
-    from turnlog.transcripts.validation.findings import Finding, Severity
+    from turnlog.transcripts.usage.tokens import (
+        Attribution,
+        MessageUsage,
+        Sighting,
+        Terms,
+        Tokens,
+        Totals,
+        build_total,
+    )
+    from turnlog.transcripts.validation.rules import Finding, Severity
     from turnlog.transcripts.validation.validator import Validator, validate
 
 __all__ = [
@@ -206,74 +239,44 @@ __all__ = [
 ]
 
 _HOMES = {
-    "actions": ("report_of",),
-    "agents.agent": ("Agent", "AgentLink", "AgentSource"),
-    "agents.assembly": ("Agents", "build_agents"),
-    "agents.workflows": ("Workflow", "WorkflowSource"),
-    "calls.builder": ("CallBuilder", "Calls", "build_calls"),
-    "calls.call": ("Call", "Pairing", "TaskNotice", "Touched", "find_notice", "list_touched"),
-    "calls.extraction": ("extract", "map_parents"),
-    "calls.results": ("Place", "Result"),
-    "conversation.compactions": ("Compaction", "CompactionState", "build_compactions"),
-    "conversation.conversation": ("Conversation",),
-    "conversation.lineage": ("Detour", "Lineage", "Reason", "build_lineage"),
-    "conversation.message": ("Lane", "Message"),
-    "conversation.placements": ("Fate", "Placement", "Rule"),
-    "conversation.timeline": ("Timeline", "build_timeline"),
-    "conversation.tree": ("Branch", "Panel", "SidechainGroup", "Tree", "build_panel", "build_tree"),
-    "conversation.turns": ("Turn", "build_turns"),
-    "files.dumps": ("list_dumped",),
-    "files.fingerprints": ("Change", "Checkpoint"),
-    "files.locate": ("Located", "list_config_dirs", "locate_path", "locate_sessions"),
-    "files.reader": ("LineReader", "LineSplitter", "Reading", "Tail", "read_lines", "read_new"),
-    "files.session_files": (
-        "AgentFiles",
-        "Obstacle",
-        "ObstacleKind",
-        "SessionFiles",
-        "WorkflowFiles",
-        "find_offloaded",
-        "is_named_after",
-        "project_folder_name",
-        "project_name",
+    "actions": "report_of",
+    "agent_builder": "Agents build_agents",
+    "agents": "Agent AgentLink AgentSource LineProblem Sources Workflow WorkflowSource",
+    "call_builder": "CallBuilder Calls build_calls",
+    "calls": "Call Pairing Place Result TaskNotice Touched extract find_notice list_touched map_parents",
+    "conversation.conversation": "Conversation",
+    "conversation.lineage": "Detour Lineage Reason build_lineage",
+    "conversation.messages": "Compaction CompactionState Fate Lane Message Placement Rule build_compactions",
+    "conversation.timeline": "Timeline build_timeline",
+    "conversation.tree": "Branch Panel SidechainGroup Tree build_panel build_tree",
+    "conversation.turns": "Turn build_turns",
+    "dumps": "list_dumped",
+    "kinds": "AgentState CallState Category MessageType Role",
+    "line_reader": "LineReader LineSplitter Reading Tail read_lines read_new",
+    "lines.categories": "Author author_of find_category is_known_tool list_message_types role_of tool_category",
+    "lines.prompts": "Prompt PromptKind read_prompt",
+    "migration": "Migration migrate plan_migration",
+    "session": "Session read",
+    "session_files": (
+        "AgentFiles Change Checkpoint Located Obstacle ObstacleKind SessionFiles WorkflowFiles "
+        "find_offloaded is_named_after list_config_dirs locate_path locate_sessions project_folder_name "
+        "project_name"
     ),
-    "kinds": ("AgentState", "CallState", "Category", "MessageType", "Role"),
-    "lines.categories": (
-        "Author",
-        "author_of",
-        "find_category",
-        "is_known_tool",
-        "list_message_types",
-        "role_of",
-        "tool_category",
-    ),
-    "lines.prompts": ("Prompt", "PromptKind", "read_prompt"),
-    "migration": ("Migration", "migrate", "plan_migration"),
-    "session": ("Session", "read"),
-    "sources": ("LineProblem", "Sources"),
-    "summary": ("Counts", "Summary", "SummaryFold", "build_summary"),
-    "titles": ("Title", "TitleFold", "TitleSource"),
-    "usage.book": ("ModelTotals",),
-    "usage.election": ("MessageUsage", "Totals", "build_total"),
-    "usage.prices": ("Bill", "Price", "PriceTable", "Prices", "Rates", "find_table"),
+    "summary": "Counts Summary SummaryFold build_summary",
+    "titles": "Title TitleFold TitleSource",
+    "usage.prices": "Bill Price PriceTable Prices Rates find_table",
     "usage.sightings": (
-        "SessionUsage",
-        "UsageFold",
-        "find_reported_cost",
-        "find_sighting",
-        "group_by_attribution",
-        "group_by_day",
-        "group_by_model",
-        "group_by_session",
+        "ModelTotals SessionUsage UsageFold find_reported_cost find_sighting group_by_attribution "
+        "group_by_day group_by_model group_by_session"
     ),
-    "usage.tokens": ("Attribution", "Sighting", "Terms", "Tokens"),
-    "validation.findings": ("Finding", "Severity"),
-    "validation.validator": ("Validator", "validate"),
+    "usage.tokens": "Attribution MessageUsage Sighting Terms Tokens Totals build_total",
+    "validation.rules": "Finding Severity",
+    "validation.validator": "Validator validate",
 }
 """The names, by the module that each lives in."""
 
 if not TYPE_CHECKING:  # else any name at all would seem to be there
-    _home_of = {name: home for home, names in _HOMES.items() for name in names}
+    _home_of = {name: home for home, names in _HOMES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
         if name not in _home_of:

@@ -6,6 +6,10 @@ came of it.
 
 Events are lines that are neither said nor called, but happened (spec 002 §6); `lines.categories` says of which
 sort a line is. What the program put in the user's mouth is none.
+
+What lines tell of hooks (that one was set off, what its command said, what came of it) is told in several
+ways, by the age of the file: `hook_progress` lines, attachments, a summary at the end of a turn, and messages
+of the stream. `merge_runs` puts together what they say of each command.
 """
 
 from __future__ import annotations
@@ -18,50 +22,250 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from turnlog.messages import Line, UnsetType
-from turnlog.messages.attachments import AgentMention, GoalStatus, MaxTurnsReached, TaskStatus
+from turnlog.messages import Line, UnsetType, attachments, metadata, sdk, system
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
-from turnlog.messages.message import Message
-from turnlog.messages.metadata import (
-    FileHistoryDelta,
-    FileHistorySnapshot,
-    JournalResult,
-    QueueAction,
-    QueueOperation,
-)
-from turnlog.messages.progress import (
+from turnlog.messages.entries import (
     AgentProgress,
+    AssistantEntry,
+    AttachmentEntry,
     BashProgress,
+    HookProgress,
     McpProgress,
+    ProgressEntry,
     QueryUpdate,
     SearchResultsReceived,
+    UnknownEntry,
+    UserEntry,
     WaitingForTask,
 )
-from turnlog.messages.sdk import (
-    ApiRetryMessage,
-    AssistantMessage,
-    AuthStatusMessage,
-    HookStartedMessage,
-    RateLimitEvent,
-    ResultMessage,
-    TaskProgressMessage,
-    TaskStartedMessage,
-    TaskUpdatedMessage,
-    ToolProgressMessage,
-    UserMessage,
-    UserMessageReplay,
-    has_failed,
-)
-from turnlog.messages.system import ApiErrorNotice, ModelFallback, TurnDuration
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.hooks.lines import FAILURES, HookLine, HookRun, read_hook_line
-from turnlog.transcripts.kinds import CallState, Category
+from turnlog.messages.message import Message
+from turnlog.messages.metadata import QueueOperation
+from turnlog.messages.sdk.messages import AssistantMessage
+from turnlog.messages.sdk.stream import has_failed
+from turnlog.messages.sdk.system_messages import HookResponseMessage
+from turnlog.transcripts.kinds import CallState, Category, topic_of
 from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
 from turnlog.transcripts.lines.categories import find_category
+
+_STOP = "Stop"
+FAILURES = frozenset({"failed", "blocked"})
+"""What came of a command that did not go well."""
+
+
+class HookRun(Struct, frozen=True, gc=False, kw_only=True):
+    """One command of a hook, as far as a line tells of it."""
+
+    name: str
+    """Of the hook, as `PreToolUse:Bash`."""
+    kind: str
+    """Of the line."""
+    command: str | None = None
+    outcome: str | None = None
+    """None if the line does not tell: then it tells that it was set off."""
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    output: str | None = None
+
+
+class HookLine(Struct, frozen=True, gc=False):
+    """What a line tells of a hook event."""
+
+    event: str
+    """Its name; empty if the line does not say."""
+    tool_use_id: str | None
+    """The call that it is about; where there is none, an id of its own, or nothing."""
+    runs: tuple[HookRun, ...]
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long it took: commands run side by side."""
+        return max((run.duration_ms for run in self.runs if run.duration_ms is not None), default=None)
+
+    @property
+    def outcome(self) -> str | None:
+        """What came of it; a failure if any of its commands failed."""
+        outcomes = [run.outcome for run in self.runs if run.outcome is not None]
+        return next((each for each in outcomes if each in FAILURES), outcomes[0] if outcomes else None)
+
+
+def read_hook_line(entry: AnyEntry) -> HookLine | None:
+    """Return what an entry tells of a hook; None if it is about none."""
+    kind = type(entry)
+    if kind is AttachmentEntry:
+        carried: Any = entry.attachment  # type: ignore[union-attr]
+        return _read_attachment(carried) if type(carried) in _OUTCOMES else None
+    if kind is ProgressEntry:
+        return _read_progress(entry) if type(entry.data) is HookProgress else None  # type: ignore[union-attr]
+    read = _READERS.get(kind)
+    return None if read is None else read(entry)
+
+
+def _read_attachment(carried: Any) -> HookLine:
+    return HookLine(
+        _find_text(carried.hook_event) or "",
+        _find_text(getattr(carried, "tool_use_id", None)),
+        (
+            HookRun(
+                name=_find_text(carried.hook_name) or _find_text(carried.hook_event) or "",
+                kind=carried.type,
+                command=_find_command(carried),
+                outcome=_OUTCOMES[type(carried)](carried),
+                exit_code=_number(getattr(carried, "exit_code", None)),
+                duration_ms=_number(getattr(carried, "duration_ms", None)),
+                output=_find_output(carried),
+            ),
+        ),
+    )
+
+
+def _read_progress(entry: Any) -> HookLine:
+    data = entry.data
+    event = _find_text(data.hook_event) or ""
+    run = HookRun(
+        name=_find_text(data.hook_name) or event, kind="hook_progress", command=_find_text(data.command)
+    )
+    return HookLine(event, _find_text(entry.parent_tool_use_id) or _find_text(entry.tool_use_id), (run,))
+
+
+def _read_summary(entry: Any) -> HookLine:
+    kind = "stop_hook_summary"
+    infos = entry.hook_infos if type(entry.hook_infos) is tuple else ()
+    errors = entry.hook_errors if type(entry.hook_errors) is tuple else ()
+    runs = [
+        HookRun(name=_STOP, kind=kind, command=_find_text(info.command), duration_ms=_number(info.duration_ms))
+        for info in infos
+    ]
+    failed = [HookRun(name=_STOP, kind=kind, outcome="failed", output=error) for error in errors]
+    return HookLine(_STOP, _find_text(entry.tool_use_id), (*runs, *failed))
+
+
+def _read_context(entry: Any) -> HookLine:
+    event = _find_text(entry.hook_event) or ""
+    run = HookRun(
+        name=_find_text(entry.hook_name) or event,
+        kind="saved_hook_context",
+        outcome="context",
+        output=_join_texts(entry.content),
+    )
+    return HookLine(event, _find_text(entry.tool_use_id), (run,))
+
+
+def _read_message(entry: Any) -> HookLine:
+    event = _find_text(entry.hook_event) or ""
+    exit_code = _number(getattr(entry, "exit_code", None))
+    outcome = None
+    if type(entry) is HookResponseMessage:
+        outcome = "ok" if exit_code in (0, None) and entry.outcome != "error" else "failed"
+    run = HookRun(
+        name=_find_text(entry.hook_name) or event,
+        kind=type(entry).__name__,
+        outcome=outcome,
+        exit_code=exit_code,
+        output=_find_output(entry),
+    )
+    return HookLine(event, None, (run,))
+
+
+def _find_command(carried: Any) -> str | None:
+    error = getattr(carried, "blocking_error", None)
+    return _find_text(getattr(carried, "command", None)) or _find_text(getattr(error, "command", None))
+
+
+def _find_output(carried: Any) -> str | None:
+    """Return what a hook said, the most telling first."""
+    error = getattr(carried, "blocking_error", None)
+    said = (
+        _find_text(getattr(error, "blocking_error", None)),
+        *(
+            _join_texts(getattr(carried, name, None))
+            for name in ("content", "message", "output", "stdout", "stderr")
+        ),
+    )
+    return next(filter(None, said), None)
+
+
+def _join_texts(content: object) -> str | None:
+    if isinstance(content, tuple):
+        return "\n".join(piece for piece in content if isinstance(piece, str)) or None
+    return _find_text(content)
+
+
+def _find_text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _number(value: object) -> int | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
+    return int(value) if is_number else None  # type: ignore[call-overload]
+
+
+def _always(outcome: str) -> Callable[[Any], str]:
+    return lambda _: outcome
+
+
+def _answer(carried: Any) -> str:
+    return "ok" if _number(carried.exit_code) in (0, None) else "failed"
+
+
+_OUTCOMES: Mapping[type, Callable[[Any], str | None]] = {
+    attachments.HookSuccess: _always("ok"),
+    attachments.HookNonBlockingError: _always("failed"),
+    attachments.HookBlockingError: _always("blocked"),
+    attachments.HookCancelled: _always("cancelled"),
+    attachments.HookErrorDuringExecution: _always("failed"),
+    attachments.HookStoppedContinuation: _always("stopped"),
+    attachments.HookPermissionDecision: lambda carried: _find_text(carried.decision) or "decided",
+    attachments.HookDeferredTool: _always("deferred"),
+    attachments.HookAdditionalContext: _always("context"),
+    attachments.HookSystemMessage: _always("told"),
+    attachments.AsyncHookResponse: _answer,
+}
+"""What came of a hook, by the attachment that tells of it."""
+
+_READERS: Mapping[type, Callable[[Any], HookLine]] = {
+    system.StopHookSummary: _read_summary,
+    metadata.SavedHookContext: _read_context,
+    sdk.HookStartedMessage: _read_message,
+    sdk.HookProgressMessage: _read_message,
+    HookResponseMessage: _read_message,
+}
+
+
+def merge_runs(runs: Iterable[HookRun]) -> list[HookRun]:
+    """Return the commands that runs in the order of their lines are of: the richer line of each counts."""
+    merged: list[tuple[HookRun, set[str]]] = []
+    for run in runs:
+        for number, (known, kinds) in enumerate(merged):
+            if run.kind not in kinds and _is_same(known, run):
+                merged[number] = _add(known, run), kinds | {run.kind}
+                break
+        else:
+            merged.append((run, {run.kind}))
+    return [run for run, _ in merged]
+
+
+def _is_same(known: HookRun, run: HookRun) -> bool:
+    if known.command is not None and run.command is not None:
+        return known.command == run.command
+    # What a hook said is told apart from what its command did; only the hook's name links them.
+    return known.name == run.name and (known.output is None or run.output is None)
+
+
+def _add(known: HookRun, run: HookRun) -> HookRun:
+    """Return what two lines tell of a command; the first that says something counts."""
+    first, second = (known, run) if known.outcome is not None else (run, known)
+    return replace(
+        first,
+        command=first.command or second.command,
+        outcome=first.outcome or second.outcome,
+        exit_code=second.exit_code if first.exit_code is None else first.exit_code,
+        duration_ms=second.duration_ms if first.duration_ms is None else first.duration_ms,
+        output=first.output or second.output,
+    )
 
 
 class ActionState(StrEnum):
@@ -102,13 +306,13 @@ TOLD_FAILURES = frozenset({"PostToolUseFailure", "StopFailure"})
 """Hook events that tell of failures: errors by category (spec 002 §5). That of a call is the call's own."""
 
 
-_PROMPTS = frozenset({UserEntry, UserMessage, UserMessageReplay})
+_PROMPTS = frozenset({UserEntry, sdk.UserMessage, sdk.UserMessageReplay})
 _STOPPED = frozenset({"cancelled", "stopped", "deny", "deferred"})
 _NOTED = frozenset({None, "context", "told"})
 _ERROR = "error"
 
 
-class Event(Struct, frozen=True, gc=False, kw_only=True):
+class Event(Struct, frozen=True, gc=False):
     """What a line tells that happened."""
 
     category: Category
@@ -132,17 +336,11 @@ def read_event(line: Line) -> Event | None:
     if category is None:
         return None
     hook = read_hook_line(entry)
-    if hook is not None and hook.event:
-        return Event(
-            category=category,
-            name=hook.event,
-            state=_judge(hook),
-            duration_ms=hook.duration_ms,
-            hook=hook.event,
-            tool_use_id=hook.tool_use_id,
-        )
+    if hook is not None and (event := hook.event):
+        state, took = _judge(hook), hook.duration_ms
+        return Event(category, event, state, took, hook=event, tool_use_id=hook.tool_use_id)
     state = ActionState.FAILED if category is Category.ERROR else ActionState.NOTE
-    return Event(category=category, name=_name(entry), state=state, duration_ms=_find_duration(entry))
+    return Event(category, _name(entry), state, _find_duration(entry))
 
 
 def _may_be_error(entry: Any) -> bool:
@@ -184,16 +382,18 @@ def _find_duration(entry: AnyEntry) -> int | None:
     return int(value) if is_number else None  # type: ignore[arg-type]
 
 
-REPORTED = frozenset({QueueOperation, FileHistorySnapshot, FileHistoryDelta, TurnDuration})
+REPORTED = frozenset(
+    {QueueOperation, metadata.FileHistorySnapshot, metadata.FileHistoryDelta, system.TurnDuration}
+)
 """What has no message of its own, but happened while the reader looks on: small rows between messages."""
 
 _MOST_NAMES = 20
 _FEW_NAMES = 3
 _QUEUE = {
-    QueueAction.ENQUEUE: "Queued",
-    QueueAction.DEQUEUE: "Taken from the queue",
-    QueueAction.REMOVE: "Removed from the queue",
-    QueueAction.POP_ALL: "Queue emptied",
+    metadata.QueueAction.ENQUEUE: "Queued",
+    metadata.QueueAction.DEQUEUE: "Taken from the queue",
+    metadata.QueueAction.REMOVE: "Removed from the queue",
+    metadata.QueueAction.POP_ALL: "Queue emptied",
 }
 
 
@@ -276,10 +476,10 @@ def _say_error(error: object) -> str:
 
 
 _TELLERS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
-    FileHistorySnapshot: _tell_snapshot,
-    FileHistoryDelta: _tell_delta,
+    metadata.FileHistorySnapshot: _tell_snapshot,
+    metadata.FileHistoryDelta: _tell_delta,
     QueueOperation: _tell_queue,
-    ApiErrorNotice: _tell_failure,
+    system.ApiErrorNotice: _tell_failure,
 }
 
 
@@ -386,7 +586,11 @@ def _report_task_update(entry: Any) -> str:
 
 
 def _report_task_status(carried: Any) -> str:
-    said = (_text(carried.description), _text(carried.status), _text(carried.delta_summary))
+    said = (
+        _text(carried.description),
+        _text(carried.status),
+        _text(carried.delta_summary),
+    )
     return _join("Task", ", ".join(filter(None, said)))
 
 
@@ -522,32 +726,32 @@ _CARRIED: Mapping[type, Callable[[Any], str]] = {
     WaitingForTask: _report_wait,
     QueryUpdate: lambda data: _join("Searching the web", _text(data.query)),
     SearchResultsReceived: _report_results,
-    AgentMention: lambda carried: _join("Agent mentioned", _text(carried.agent_type)),
-    GoalStatus: lambda carried: _join("Goal", _text(carried.condition) or _text(carried.reason)),
-    MaxTurnsReached: lambda carried: _join("Turn limit reached", str(carried.max_turns)),
-    TaskStatus: _report_task_status,
+    attachments.AgentMention: lambda carried: _join("Agent mentioned", _text(carried.agent_type)),
+    attachments.GoalStatus: lambda carried: _join("Goal", _text(carried.condition) or _text(carried.reason)),
+    attachments.MaxTurnsReached: lambda carried: _join("Turn limit reached", str(carried.max_turns)),
+    attachments.TaskStatus: _report_task_status,
 }
 """How what progress lines and attachments carry is reported."""
 
 _REPORTS: Mapping[type, Callable[[Any], str]] = {
     ProgressEntry: _report_progress,
     AttachmentEntry: _report_attachment,
-    TurnDuration: _report_turn,
+    system.TurnDuration: _report_turn,
     QueueOperation: _report_queue,
-    FileHistorySnapshot: _report_snapshot,
-    FileHistoryDelta: _report_delta,
-    JournalResult: _report_end,
-    ApiErrorNotice: _report_retry,
-    ModelFallback: _report_model,
+    metadata.FileHistorySnapshot: _report_snapshot,
+    metadata.FileHistoryDelta: _report_delta,
+    metadata.JournalResult: _report_end,
+    system.ApiErrorNotice: _report_retry,
+    system.ModelFallback: _report_model,
     # the stream
-    HookStartedMessage: _report_hook_started,
-    AuthStatusMessage: _report_sign_in,
-    TaskStartedMessage: _report_task,
-    TaskProgressMessage: _report_task_progress,
-    TaskUpdatedMessage: _report_task_update,
-    ToolProgressMessage: _report_tool,
-    RateLimitEvent: _report_limit,
-    ApiRetryMessage: _report_api_retry,
-    ResultMessage: _report_result,
+    sdk.HookStartedMessage: _report_hook_started,
+    sdk.AuthStatusMessage: _report_sign_in,
+    sdk.TaskStartedMessage: _report_task,
+    sdk.TaskProgressMessage: _report_task_progress,
+    sdk.TaskUpdatedMessage: _report_task_update,
+    sdk.ToolProgressMessage: _report_tool,
+    sdk.RateLimitEvent: _report_limit,
+    sdk.ApiRetryMessage: _report_api_retry,
+    sdk.ResultMessage: _report_result,
 }
 """How entries are reported whose own text is missing, or does not say what happened."""

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from turnlog.messages.tool_io import (
+from turnlog.messages.tool_io.files import (
     EditInput,
     EditResult,
     MultiEditInput,
@@ -24,7 +24,7 @@ from turnlog.messages.tool_io import (
     WriteInput,
     WriteResult,
 )
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import CallState
 
 

@@ -1,4 +1,4 @@
-"""Names of roles, kinds of messages and categories (spec 002, §3, §5 and §6), states of calls and agents.
+"""Names of roles, kinds of messages and categories (spec 002, §3, §5 and §6), states of calls, their topics.
 
 Lists and commands that only show them load nothing else.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+
+import msgspec
+from msgspec import Raw
 
 
 class Role(StrEnum):
@@ -113,3 +116,43 @@ _ENDS: Mapping[str, AgentState] = MappingProxyType(
 def state_of_end(status: str) -> AgentState:
     """Return what the word for an end means; any other than those for success and failure is a stop."""
     return _ENDS.get(status, AgentState.STOPPED)
+
+
+_TELLING: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Agent": ("subagent_type", "description"),
+        "Task": ("subagent_type", "description"),
+        "Glob": ("pattern", "path"),
+        "Grep": ("pattern", "path"),
+        "Skill": ("skill", "args"),
+    }
+)
+"""What to tell of a tool's input, where it takes more than one value to say what is done."""
+
+_USUAL = ("file_path", "notebook_path", "path", "command", "pattern", "query", "url", "description", "prompt")
+
+
+def topic_of(name: str, given: object, project: str | None = None) -> str:
+    """Return what a tool was asked for, as it stands; paths as seen from the project. Never raises."""
+    if not isinstance(given, Raw):
+        return ""
+    try:
+        values = msgspec.json.decode(given, type=dict[str, Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _decode(given)
+    names = _TELLING.get(name) or next(((usual,) for usual in _USUAL if usual in values), ())
+    told = [text for each in names if (text := _text(values.get(each)))]
+    if not told:
+        told = [f"{each}={_decode(value)}" for each, value in values.items()]
+    return " ".join(text.removeprefix(f"{project}/") if project else text for text in told)
+
+
+def _text(value: Raw | None) -> str | None:
+    try:
+        return None if value is None else msgspec.json.decode(value, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _decode(value: Raw) -> str:
+    return bytes(value).decode("utf-8", "replace")

@@ -26,14 +26,13 @@ import stat
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from functools import cached_property
 from io import FileIO
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,12 +43,11 @@ from turnlog.messages.blocks import ToolResultBlock
 from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
-from turnlog.messages.sdk import AssistantMessage
-from turnlog.transcripts.calls.call import Pairing
-from turnlog.transcripts.calls.links import find_parent, list_links, session_of
-from turnlog.transcripts.calls.results import Place, read_result
+from turnlog.messages.sdk.messages import AssistantMessage
+from turnlog.transcripts.call_builder import find_parent, list_links, session_of
+from turnlog.transcripts.calls import Pairing, Place, read_result
 from turnlog.transcripts.conversation.lineage import cut_circles
-from turnlog.transcripts.files.reader import LineSplitter
+from turnlog.transcripts.line_reader import LineSplitter
 from turnlog.transcripts.lines.blocks import ResultBlock, find_stored_type, is_call, is_result, list_blocks
 
 
@@ -190,15 +188,12 @@ class _Origin:
         return self.taken_answers.keys() <= self.answers.keys()
 
 
-class _StoredCall:
+class _StoredCall(Struct, eq=False):
     """What is known of a call that stands as a document."""
 
-    __slots__ = ("id", "name", "sessions")
-
-    def __init__(self, name: tuple[str, int] | None) -> None:
-        self.name = name
-        self.sessions: dict[str, None] = {}
-        self.id: str | None = None
+    name: tuple[str, int] | None
+    sessions: dict[str, None] = {}
+    id: str | None = None
 
 
 class StoredParents:
@@ -295,15 +290,11 @@ class StoredParents:
             return ()
         key = (kind, identity, document.session)
         if key not in self._found:
-            listed = (
-                self._list_holders(identity) if kind is StoredType.ASSISTANT else self._list_calls(identity)
-            )
-            is_there = self._is_assistant if kind is StoredType.ASSISTANT else self._is_call
+            listed, is_there = self._list_calls(identity), self._is_call
+            if kind is StoredType.ASSISTANT:
+                listed, is_there = (uuid for uuid, _ in self._held.get(identity, ())), self._is_assistant
             self._found[key] = dict.fromkeys(uuid for uuid in listed if is_there(uuid, document))
         return self._found[key]
-
-    def _list_holders(self, identity: str) -> Iterable[str]:
-        return (uuid for uuid, _ in self._held.get(identity, ()))
 
     def _list_calls(self, identity: str) -> Iterable[str]:
         yield from self._stored.get(identity, ())
@@ -588,7 +579,7 @@ _OWNER_ONLY = stat.S_IRUSR | stat.S_IWUSR
 
 def plan_migration(source: str | Path, *, on_progress: OnProgress | None = None) -> Migration:
     """Return what migrating a file would do; raises as `migrate` does."""
-    with _Source(Path(source), on_progress, passes=1) as file:
+    with closing(_Source(Path(source), on_progress, passes=1)) as file:
         return file.plan()
 
 
@@ -610,7 +601,7 @@ def migrate(
     and that was not asked for (`in_place`), or if `source` changed meanwhile; `OSError` if reading or writing
     fails. With `dry_run` nothing is written, and all else is the same.
     """
-    with _Source(Path(source), on_progress, passes=1 if dry_run else 2) as file:
+    with closing(_Source(Path(source), on_progress, passes=1 if dry_run else 2)) as file:
         goal, itself = file.check_target(Path(target), in_place, force)
         plan = file.plan()
         if not dry_run and not (itself and not plan.corrections):
@@ -639,12 +630,8 @@ class _Source:
         self._total = passes * self._status.st_size
         self._done = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         self._file.close()
 
     @property

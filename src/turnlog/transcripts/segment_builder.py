@@ -21,26 +21,24 @@ from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import Envelope, read_microseconds
 from turnlog.transcripts.actions import read_event
-from turnlog.transcripts.agents.agent import Agent
-from turnlog.transcripts.calls.call import find_file
-from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.records import (
+from turnlog.transcripts.agents import Agent
+from turnlog.transcripts.calls import find_file
+from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.messages import Message, Rule
+from turnlog.transcripts.conversation.timeline import Growth
+from turnlog.transcripts.segments import (
+    SEGMENT,
     AgentRecord,
     CallRecord,
     EventRecord,
     LineRecord,
     MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
-from turnlog.transcripts.segments import (
-    SEGMENT,
     PackedSegment,
     Segment,
     SegmentHead,
     SegmentRecords,
+    SightingRecord,
+    TurnRecord,
     pack_segment,
 )
 from turnlog.transcripts.summary import type_name
@@ -266,7 +264,8 @@ class SegmentBuilder:
         message, tree = conversation.live_messages[number], conversation.live_tree
         turn = self.turn_of[number] if self.turn_of else -1
         category = message.category
-        lines = self._list_numbers(message)
+        find = conversation.find_line
+        lines = tuple([find(line) or 0 for line in (*message.lines, *message.folded)])
         return MessageRecord(
             index=number,
             id=message.id,
@@ -290,10 +289,6 @@ class SegmentBuilder:
             agent_id=message.agent_id or self._agent_id,
             aborted=message.aborted,
         )
-
-    def _list_numbers(self, message: Message) -> tuple[int, ...]:
-        find = self.conversation.find_line
-        return tuple([find(line) or 0 for line in (*message.lines, *message.folded)])
 
     def _build_call(self, index: int) -> CallRecord:
         conversation = self.conversation

@@ -1,10 +1,13 @@
-"""The records of one file in segments: of so many lines each, packed, and read one section at a time.
+"""What is kept of one file of lines besides its bytes: records, in the order of the file, packed in segments.
 
-A segment has the records of its lines, and of the messages, calls, events and sightings of usage that
-begin there. A
-file that grows replaces its last segment, and an earlier one only where a new line changes it. Sections are
-unpacked when they are looked at: whoever lists calls never makes a message, and an id is looked for in the
-packed bytes before anything is unpacked.
+A record follows from the lines of its session and is replaced when a new line changes it. Bodies are not kept
+twice: records say which lines they are made of, and the bytes are elsewhere. Whatever a record refers to is of
+the same file: lines, messages and calls by their numbers, from 0. Turns and agents are of the whole session.
+
+A segment has the records of its lines, and of the messages, calls, events and sightings of usage that begin
+there. A file that grows replaces its last segment, and an earlier one only where a new line changes it.
+Sections are unpacked when they are looked at: whoever lists calls never makes a message, and an id is looked
+for in the packed bytes before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -26,15 +29,211 @@ from zstandard import (
     frame_content_size,
 )
 
-from turnlog.transcripts.records import (
-    AgentRecord,
-    CallRecord,
-    EventRecord,
-    LineRecord,
-    MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
+from turnlog.instants import from_microseconds
+from turnlog.transcripts.hooks import HookMention
+from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+
+
+class LineRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """A line: where it stands, what it says about itself, and where it went."""
+
+    number: int
+    offset: int
+    length: int
+    """Of the line's own bytes, without the newline."""
+    type: str
+    """As `Counts.types` spells it: with the subtype of system lines behind a slash."""
+    time: int | None = None
+    """Microseconds since 1970, UTC."""
+    message: int | None = None
+    """The message that it was made into or is folded into; None if it is not shown."""
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    session_id: str | None = None
+    is_sidechain: bool = False
+    problems: int = 0
+
+
+class MessageRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """A message as people read it (`transcripts.Message`)."""
+
+    index: int
+    id: str
+    lines: tuple[int, ...]
+    """What it is made of, then what is folded into it."""
+    own_lines: int
+    """How many of `lines` it is made of."""
+    rule: str
+    role: str
+    types: tuple[str, ...]
+    author: str
+    lane: str
+    is_sidechain: bool
+    parent: int | None = None
+    """The message that it follows."""
+    turn: int | None = None
+    time: int | None = None
+    reached: int | None = None
+    """The latest time that its first line or a line above it has: by it, what other sources tell is put between
+    messages. It never falls from one message to the next, as times in files do."""
+    branch: int = 0
+    active: bool = True
+    """Whether it is on the way to the newest message."""
+    calls: int = 0
+    model: str | None = None
+    category: str | None = None
+    agent_id: str | None = None
+    aborted: bool = False
+
+
+class CallRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """A tool call with what came of it."""
+
+    index: int
+    id: str | None
+    name: str
+    category: str
+    state: str
+    line: int
+    block: int
+    """Which block of its line it is."""
+    message: int | None = None
+    """The message that made it."""
+    result_line: int | None = None
+    result_block: int | None = None
+    """Which block of that line the result is."""
+    started: int | None = None
+    ended: int | None = None
+    reached: int | None = None
+    """The latest time that its line or one above it has."""
+    answer: str | None = None
+    """The answer of the model that made it, as usage knows it."""
+    path: str | None = None
+    """The file that it works on, where it works on one."""
+    changes_file: bool = False
+    agent_id: str | None = None
+
+
+class EventRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """What happened by a line that is no call."""
+
+    line: int
+    category: str
+    name: str
+    state: str
+    message: int | None = None
+    """The message that the line went into."""
+    time: int | None = None
+    """When it began, in microseconds since 1970; None if that is not known."""
+    reached: int | None = None
+    """The latest time that its line or one above it has."""
+    duration_ms: int | None = None
+    hook: str | None = None
+    """The hook event that it tells of."""
+    tool_use_id: str | None = None
+    """The call that this was about, or an id of its own."""
+
+    @property
+    def told(self) -> HookMention:
+        """If it tells of a hook event, what decides which delivery tells of the same."""
+        return HookMention(self.hook or "", self.tool_use_id, self.time)
+
+
+class SightingRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """What the file says about the usage of one answer (`transcripts.Sighting`)."""
+
+    message_id: str
+    session_id: str
+    offset: int
+    time: int | None
+    model: str | None
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    ended: bool
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    agent: str | None = None
+    agent_id: str | None = None
+    skill: str | None = None
+    plugin: str | None = None
+    mcp_server: str | None = None
+    mcp_tool: str | None = None
+
+    def unpack(self, source: str) -> Sighting:
+        """Return what a file says, as `transcripts` has it."""
+        return Sighting(
+            message=self.message_id,
+            session=self.session_id,
+            source=source,
+            offset=self.offset,
+            time=None if self.time is None else from_microseconds(self.time),
+            model=self.model,
+            tokens=Tokens(
+                self.input,
+                self.output,
+                self.cache_read,
+                self.cache_write_5m,
+                self.cache_write_1h,
+                self.web_searches,
+            ),
+            terms=Terms(self.service_tier, self.speed, self.inference_geo),
+            attribution=Attribution(
+                self.agent, self.agent_id, self.skill, self.plugin, self.mcp_server, self.mcp_tool
+            ),
+            ended=self.ended,
+        )
+
+
+class TurnRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """A prompt and all that answers it."""
+
+    index: int
+    prompt: int
+    """Its first message, among those of the transcript."""
+    last: int
+    """Its last one; others between them may be of other turns."""
+    messages: int
+    calls: int
+    agents: int
+    files_changed: int
+    started: int | None = None
+    ended: int | None = None
+    duration_ms: int | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: str | None = None
+    """In dollars, digit for digit."""
+
+
+class AgentRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
+    """A sub-agent and the call that started it."""
+
+    index: int
+    id: str
+    state: str
+    depth: int
+    inline: bool
+    background: bool
+    file: str | None = None
+    """The source of its own lines, where it has a file."""
+    parent_id: str | None = None
+    run_id: str | None = None
+    type: str | None = None
+    description: str | None = None
+    call: int | None = None
+    """The call that started it, among those of `call_source`."""
+    call_source: str | None = None
+    linked_by: str | None = None
+    inherited: int = 0
+    """How many lines of its file are copies of its parent's, if it was forked."""
+    lines: tuple[int, ...] = ()
+    """Those of its lines that stand in the transcript: all of an inline one's."""
+
 
 SEGMENT = 256
 """How many lines a segment has; the last may have fewer."""
@@ -129,10 +328,18 @@ _codecs = _Codecs()
 
 
 class _Section(Generic[T]):
-    """How records of one type are unpacked."""
+    """Records of one type; as an attribute of a segment, unpacked when somebody asks for them first."""
 
     def __init__(self, kind: type[T]) -> None:
         self._type = list[kind]  # type: ignore[valid-type]
+
+    def __set_name__(self, owner: type[Segment], name: str) -> None:
+        self._name = name
+
+    def __get__(self, segment: Segment, owner: type[Segment]) -> list[T]:
+        packed = segment._packed
+        found = segment.__dict__[self._name] = self.unpack(getattr(packed, self._name), packed.escaped)
+        return found
 
     @cached_property
     def _plain(self) -> Callable[[Raw], list[T]]:
@@ -145,15 +352,7 @@ class _Section(Generic[T]):
         return found
 
 
-_LINES = _Section(LineRecord)
 _decode_line, _split = msgpack.Decoder(LineRecord).decode, msgpack.Decoder(list[Raw]).decode
-_MESSAGES = _Section(MessageRecord)
-_CALLS = _Section(CallRecord)
-_EVENTS = _Section(EventRecord)
-_SIGHTINGS = _Section(SightingRecord)
-_BRANCHES = _Section(BranchPart)
-
-
 SegmentRecords = tuple[
     list[LineRecord], list[MessageRecord], list[CallRecord], list[EventRecord], list[SightingRecord]
 ]
@@ -162,6 +361,19 @@ SegmentRecords = tuple[
 
 class Segment:
     """The records of some hundred lines; each section is unpacked when it is first asked for."""
+
+    lines = _Section(LineRecord)
+    """All lines, in order."""
+    messages = _Section(MessageRecord)
+    """The messages that begin here."""
+    calls = _Section(CallRecord)
+    """The calls that stand here."""
+    events = _Section(EventRecord)
+    """What happened by lines that are no calls."""
+    sightings = _Section(SightingRecord)
+    """What the lines say about usage."""
+    branches = _Section(BranchPart)
+    """What there is of branches, by their numbers."""
 
     def __init__(self, data: bytes) -> None:
         """Take what `unpack_segment` has decompressed."""
@@ -181,11 +393,6 @@ class Segment:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @cached_property
-    def lines(self) -> list[LineRecord]:
-        """All lines, in order."""
-        return _LINES.unpack(self._packed.lines, self._packed.escaped)
-
     def peek_line(self, at: int) -> LineRecord:
         """Return one line, and leave the others packed."""
         if "lines" in self.__dict__ or self._packed.escaped:
@@ -196,31 +403,6 @@ class Segment:
     def _line_parts(self) -> list[Raw]:
         return _split(self._packed.lines)
 
-    @cached_property
-    def messages(self) -> list[MessageRecord]:
-        """The messages that begin here."""
-        return _MESSAGES.unpack(self._packed.messages, self._packed.escaped)
-
-    @cached_property
-    def calls(self) -> list[CallRecord]:
-        """The calls that stand here."""
-        return _CALLS.unpack(self._packed.calls, self._packed.escaped)
-
-    @cached_property
-    def events(self) -> list[EventRecord]:
-        """What happened by lines that are no calls."""
-        return _EVENTS.unpack(self._packed.events, self._packed.escaped)
-
-    @cached_property
-    def sightings(self) -> list[SightingRecord]:
-        """What the lines say about usage."""
-        return _SIGHTINGS.unpack(self._packed.sightings, self._packed.escaped)
-
-    @cached_property
-    def branches(self) -> list[BranchPart]:
-        """What there is of branches, by their numbers."""
-        return _BRANCHES.unpack(self._packed.branches, self._packed.escaped)
-
     def may_have_message(self, id: str) -> bool:
         """Tell whether a message with an id may be here; mostly without unpacking anything."""
         return self._may_have("messages", id)
@@ -228,10 +410,6 @@ class Segment:
     def may_have_call(self, id: str) -> bool:
         """Tell whether a call with an id may be here."""
         return self._may_have("calls", id)
-
-    def may_have_sighting(self, message_id: str) -> bool:
-        """Tell whether anything may be said here about the usage of an answer."""
-        return self._may_have("sightings", message_id)
 
     def _may_have(self, section: str, id: str) -> bool:
         if "_packed" not in self.__dict__ or self._packed.escaped:
@@ -247,7 +425,10 @@ def pack_segment(
     sightings: Sequence[SightingRecord],
 ) -> bytes:
     """Return the records of a segment as bytes; the same records give the same bytes."""
-    sections = (lines, messages, calls, events, sightings, _list_branches(messages))
+    return _pack(lines, messages, calls, events, sightings, _list_branches(messages))
+
+
+def _pack(*sections: Sequence[Any]) -> bytes:
     try:
         return _codecs.compress(_encode((*sections, False)))
     except UnicodeEncodeError:
@@ -281,10 +462,7 @@ class OutlineKind(Generic[T]):
 
     def pack(self, records: Sequence[T]) -> bytes:
         """Return a part as bytes."""
-        try:
-            return _codecs.compress(_encode((records, False)))
-        except UnicodeEncodeError:
-            return _codecs.compress(_encode((_escape(msgspec.to_builtins(records)), True)))
+        return _pack(records)
 
     def unpack(self, data: bytes) -> list[T]:
         """Return what `pack` was given; raises `ValueError` for bytes that are none of it."""

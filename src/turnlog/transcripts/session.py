@@ -7,7 +7,7 @@ files of sub-agents are not even read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -15,24 +15,19 @@ from msgspec import Struct
 
 from turnlog.errors import SelectionError
 from turnlog.messages import Line
-from turnlog.transcripts.agents.agent import Agent, WorkList
-from turnlog.transcripts.agents.assembly import Agents, build_agents, concerns_agents
-from turnlog.transcripts.agents.workflows import Workflow
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.conversation.compactions import Compaction
-from turnlog.transcripts.conversation.conversation import Conversation, Growth
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Placement
+from turnlog.transcripts.agent_builder import Agents, build_agents, concerns_agents
+from turnlog.transcripts.agents import NOTHING, Agent, LineProblem, Sources, Workflow, WorkList, load_sources
+from turnlog.transcripts.calls import Call, Result
+from turnlog.transcripts.conversation.conversation import Conversation
+from turnlog.transcripts.conversation.messages import Compaction, Message, Placement
+from turnlog.transcripts.conversation.timeline import Growth
 from turnlog.transcripts.conversation.tree import Panel, Tree, build_panel
-from turnlog.transcripts.conversation.turns import AgentWork, Divided, Division, Turn, list_turns
-from turnlog.transcripts.files.dumps import list_dumped, list_offsets
-from turnlog.transcripts.files.reader import read_lines
-from turnlog.transcripts.sources import NOTHING, LineProblem, Sources, load_sources
+from turnlog.transcripts.conversation.turns import AgentWork, Division, Turn, TurnChanges, list_turns
+from turnlog.transcripts.dumps import list_dumped, list_offsets
+from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.summary import CallTally, Summary, SummaryFold
-from turnlog.transcripts.usage.book import UsageBook
 from turnlog.transcripts.usage.prices import Bill, Prices
-from turnlog.transcripts.usage.sightings import UsageFold
+from turnlog.transcripts.usage.sightings import UsageBook, UsageFold
 
 
 class SessionGrowth(Struct, frozen=True, gc=False):
@@ -40,7 +35,7 @@ class SessionGrowth(Struct, frozen=True, gc=False):
 
     main: Growth
     """Of the transcript."""
-    divided: Divided
+    divided: TurnChanges
     """Of the turns; from the first one on if all were divided anew."""
     answers: frozenset[str] = frozenset()
     """Answers of which lines tell that came now."""
@@ -76,6 +71,7 @@ class Session:
         self._folder = folder
         self._load = load
         self._opened: dict[int, Conversation] = {}
+        self._work_list = WorkList()
 
     def __repr__(self) -> str:
         return f"Session(path={None if self.path is None else str(self.path)!r}, lines={len(self.lines)})"
@@ -171,13 +167,8 @@ class Session:
     @cached_property
     def problems(self) -> tuple[LineProblem, ...]:
         """What is wrong or unknown, in all files of the session."""
-        others = (line for source in self.sources.agents for line in source.lines)
-        journals = (line for source in self.sources.workflows for line in source.journal)
-        found = (
-            LineProblem(line.at, problem)
-            for line in (*self.lines, *others, *journals)
-            for problem in line.problems
-        )
+        lines = (*self.lines, *self._list_other_lines())
+        found = (LineProblem(line.at, problem) for line in lines for problem in line.problems)
         return (*found, *self.sources.problems)
 
     def count_problems(self) -> int:
@@ -187,7 +178,11 @@ class Session:
     @cached_property
     def book(self) -> UsageBook:
         """What each answer used and cost; it is kept up when the session is extended."""
-        return self._open_book(UsageFold(self.conversation.live_lines))
+        fold = UsageFold(self.conversation.live_lines)
+        for source in self.sources.agents:
+            for line in source.lines:
+                fold.add(line)
+        return UsageBook(fold, self.prices)
 
     def finish(self) -> None:
         """Build one part after the other, and let go of what only further lines would need.
@@ -244,15 +239,8 @@ class Session:
             divided = division.extend(main.message, main.anchored)
         else:
             self.__dict__.pop("division", None)
-            divided = Divided(0)
+            divided = TurnChanges(0)
         return SessionGrowth(main, divided, book.add((*lines, *others)), is_concerned)
-
-    def _open_book(self, fold: UsageFold) -> UsageBook:
-        """Return what each answer cost; `fold` has the transcript's lines."""
-        for source in self.sources.agents:
-            for line in source.lines:
-                fold.add(line)
-        return UsageBook(fold, self.prices)
 
     @cached_property
     def sources(self) -> Sources:
@@ -261,9 +249,12 @@ class Session:
 
     @cached_property
     def _other_problems(self) -> int:
-        agents = (line for source in self.sources.agents for line in source.lines)
-        journals = (line for source in self.sources.workflows for line in source.journal)
-        return sum(len(line.problems) for line in (*agents, *journals)) + len(self.sources.problems)
+        return sum(len(line.problems) for line in self._list_other_lines()) + len(self.sources.problems)
+
+    def _list_other_lines(self) -> Iterator[Line]:
+        """Yield the lines that stand beside the transcript."""
+        yield from (line for source in self.sources.agents for line in source.lines)
+        yield from (line for source in self.sources.workflows for line in source.journal)
 
     @cached_property
     def _built_agents(self) -> Agents:
@@ -287,10 +278,6 @@ class Session:
     @cached_property
     def _call_tally(self) -> CallTally:
         return CallTally(self.conversation.live_calls)
-
-    @cached_property
-    def _work_list(self) -> WorkList:
-        return WorkList()
 
 
 _OUTDATED = frozenset({"_built_agents", "panel", "problems", "summary", "turns", "work"})

@@ -48,9 +48,15 @@ from turnlog.instants import find_moment
 from turnlog.messages import UNSET, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import TextBlock
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    CompactionPhase,
+    UnknownEntry,
+    UserEntry,
+)
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
 from turnlog.messages.metadata import (
     AgentColor,
@@ -66,28 +72,20 @@ from turnlog.messages.metadata import (
     WorktreeSession,
     WorktreeState,
 )
-from turnlog.messages.sdk import (
-    ApiRetryMessage,
-    AssistantMessage,
-    CompactBoundaryMessage,
-    ResultMessage,
-    SystemInitMessage,
-    UserMessage,
-    UserMessageReplay,
-)
+from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserMessage, UserMessageReplay
+from turnlog.messages.sdk.system_messages import ApiRetryMessage, CompactBoundaryMessage, SystemInitMessage
 from turnlog.messages.system import ApiErrorNotice, CompactBoundary
-from turnlog.transcripts.calls.builder import CallBuilder
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.files.session_files import project_name
+from turnlog.transcripts.call_builder import CallBuilder
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import CallState
 from turnlog.transcripts.lines.blocks import is_result
 from turnlog.transcripts.lines.categories import Author, author_of
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt
+from turnlog.transcripts.session_files import project_name
 from turnlog.transcripts.titles import TITLE_TYPES, Title, TitleFold, shorten_title
-from turnlog.transcripts.usage.book import ModelTotals, UsageBook
-from turnlog.transcripts.usage.election import Totals
 from turnlog.transcripts.usage.prices import Prices
-from turnlog.transcripts.usage.sightings import UsageFold, find_reported_cost
+from turnlog.transcripts.usage.sightings import ModelTotals, UsageBook, UsageFold, find_reported_cost
+from turnlog.transcripts.usage.tokens import Totals
 
 
 class PullRequest(Struct, frozen=True, gc=False):
@@ -228,7 +226,7 @@ class Surroundings:
         kind = type(entry)
         read = _READERS.get(kind)
         if read is None:
-            read = _READERS[kind] = _reader_of(kind)
+            read = _READERS[kind] = attrgetter(*_NAMES) if issubclass(kind, Envelope) else _read_other
         where = read(entry)
         if where == self._where:  # as a rule, and quicker to see than to look up
             self._run += 1
@@ -274,14 +272,6 @@ class Surroundings:
 
 _NAMES = ("session_id", "cwd", "version", "git_branch", "entrypoint", "agent_id")
 _NOTHING = frozenset({"HEAD"})  # what stands for a branch when there is none
-_READERS: dict[type, Callable[[AnyEntry], _Values]] = {}
-"""How each type is read, found out when the first of it comes."""
-
-
-def _reader_of(kind: type) -> Callable[[AnyEntry], _Values]:
-    if issubclass(kind, Envelope):
-        return attrgetter(*_NAMES)
-    return _read_init if kind is SystemInitMessage else _read_other
 
 
 def _read_init(entry: AnyEntry) -> _Values:
@@ -291,6 +281,10 @@ def _read_init(entry: AnyEntry) -> _Values:
 
 def _read_other(entry: AnyEntry) -> _Values:
     return tuple(getattr(entry, name, UNSET) for name in _NAMES)
+
+
+_READERS: dict[type, Callable[[AnyEntry], _Values]] = {SystemInitMessage: _read_init}
+"""How each type is read; of others it is found out when the first of it comes."""
 
 
 class CallTally:
@@ -564,17 +558,17 @@ class SummaryFold:
         self,
         folder: str = "",
         *,
-        usage: UsageFold | Callable[[], UsageBook] | None = None,
-        calls: CallBuilder | Sequence[Call] | Callable[[], CallTally] | None = None,
+        usage: Callable[[], UsageBook] | None = None,
+        calls: Callable[[], CallTally] | None = None,
     ) -> None:
         """Begin with nothing; `folder` is the name of the project's folder.
 
-        Where `usage` or `calls` are given, they are only asked: whoever has them takes care of the lines. What
-        is called for a book or a tally is called when the summary is built; a book has prices of its own.
+        Where `usage` or `calls` are given, they are only asked, when the summary is built: whoever has them
+        takes care of the lines. A book has prices of its own.
         """
         self._folder = folder
-        self._own_usage = UsageFold() if usage is None else None
-        self._own_calls = CallBuilder() if calls is None else None
+        self._own_usage = UsageFold()
+        self._own_calls = CallBuilder()
         self._usage = usage
         self._calls = calls
         self._types: dict[type, int] = {}
@@ -605,9 +599,9 @@ class SummaryFold:
         elif uuid not in self._uuids:
             self._uuids.add(uuid)
             self._tally.add(line)
-        if self._own_usage is not None:
+        if self._usage is None:
             self._own_usage.add(line)
-        if self._own_calls is not None:
+        if self._calls is None:
             self._own_calls.add(line)
 
     def finish(self) -> None:
@@ -621,7 +615,9 @@ class SummaryFold:
 
         Lines alone tell only of sub-agents that have ids; whoever knows how many there are gives `agent_count`.
         """
-        around, calls, usage = self._surroundings, self._tally_calls(), self._open_book(prices)
+        around = self._surroundings
+        calls = CallTally(self._own_calls.build().calls) if self._calls is None else self._calls()
+        usage = UsageBook(self._own_usage, prices) if self._usage is None else self._usage()
         ids = around.count_values(Feature.SESSION)
         own = max(ids, key=ids.__getitem__, default=None)
         cwds = around.list_values(Feature.CWD)
@@ -667,16 +663,6 @@ class SummaryFold:
             return None
         words = "\0".join((project or "", *same))
         return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-    def _tally_calls(self) -> CallTally:
-        calls = self._own_calls if self._calls is None else self._calls
-        if callable(calls):
-            return calls()
-        return CallTally(calls.build().calls if isinstance(calls, CallBuilder) else calls or ())
-
-    def _open_book(self, prices: Prices | None) -> UsageBook:
-        usage = self._own_usage if self._usage is None else self._usage
-        return usage() if callable(usage) else UsageBook(usage or UsageFold(), prices)
 
     def _count(self, calls: CallTally, agents: int) -> Counts:
         tally = self._tally

@@ -16,15 +16,15 @@ import re
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
-from turnlog.messages import UNSET, Line, UnsetType
+from turnlog.messages import UNSET, Line, metadata
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.envelope import Envelope
-from turnlog.messages.metadata import AgentName, AiTitle, CustomTitle, LastPrompt, Summary
-from turnlog.messages.sdk import UserMessage, UserMessageReplay
+from turnlog.messages.sdk.messages import UserMessage, UserMessageReplay
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.categories import Author, author_of, role_of
 from turnlog.transcripts.lines.prompts import Prompt, PromptKind, list_prompts, read_prompt
@@ -98,31 +98,21 @@ class TitleFold:
             found[TitleSource.SUMMARY if here else TitleSource.OTHER_SUMMARY] = text
         return found
 
-    def _tell(self, source: TitleSource, text: str | None | UnsetType) -> None:
-        self._told[source] = clean_title(text or "")
-
-    def _add_custom(self, line: Line) -> None:
-        if isinstance(line.entry, CustomTitle):
-            self._tell(TitleSource.CUSTOM, line.entry.custom_title)
-
-    def _add_ai(self, line: Line) -> None:
-        if isinstance(line.entry, AiTitle):
-            self._tell(TitleSource.AI, line.entry.ai_title)
-
-    def _add_name(self, line: Line) -> None:
-        if isinstance(line.entry, AgentName):
-            self._tell(TitleSource.AGENT_NAME, line.entry.agent_name)
+    def _add_title(self, line: Line) -> None:
+        source, name = _TITLES[type(line.entry)]
+        self._told[source] = clean_title(getattr(line.entry, name) or "")
 
     def _add_summary(self, line: Line) -> None:
-        text = clean_title(line.entry.summary) if isinstance(line.entry, Summary) else ""
-        if text and isinstance(line.entry, Summary):
-            leaf = line.entry.leaf_uuid or None
+        entry: Any = line.entry
+        text = clean_title(entry.summary)
+        if text:
+            leaf = entry.leaf_uuid or None
             self._summaries.pop(leaf, None)
             self._summaries[leaf] = text
 
     def _add_last_prompt(self, line: Line) -> None:
-        if isinstance(line.entry, LastPrompt) and line.entry.last_prompt:
-            self._last_prompt = line.entry.last_prompt
+        entry: Any = line.entry
+        self._last_prompt = entry.last_prompt or self._last_prompt
 
     def _add_prompt(self, line: Line) -> None:
         entry = line.entry
@@ -138,12 +128,15 @@ class TitleFold:
         self._has_agent_prompt |= source is TitleSource.AGENT_PROMPT
 
 
+_TITLES = {
+    metadata.CustomTitle: (TitleSource.CUSTOM, "custom_title"),
+    metadata.AiTitle: (TitleSource.AI, "ai_title"),
+    metadata.AgentName: (TitleSource.AGENT_NAME, "agent_name"),
+}
 _HANDLERS: dict[type, Callable[[TitleFold, Line], None]] = {
-    CustomTitle: TitleFold._add_custom,
-    AiTitle: TitleFold._add_ai,
-    AgentName: TitleFold._add_name,
-    Summary: TitleFold._add_summary,
-    LastPrompt: TitleFold._add_last_prompt,
+    **dict.fromkeys(_TITLES, TitleFold._add_title),
+    metadata.Summary: TitleFold._add_summary,
+    metadata.LastPrompt: TitleFold._add_last_prompt,
     UserEntry: TitleFold._add_prompt,
     UserMessage: TitleFold._add_prompt,
     UserMessageReplay: TitleFold._add_prompt,

@@ -23,7 +23,7 @@ from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.segments import pack_segment, unpack_segment
 
 

@@ -9,7 +9,7 @@ import pytest
 from api_archive import BRANCHES, INLINE, ODD, TOOLS
 from server_app import Served
 from turnlog.server.messages import build_strip
-from turnlog.transcripts.records import CallRecord
+from turnlog.transcripts.segments import CallRecord
 
 DEMO = "aa072ad4-31f7-5518-8b2f-9a742d0ad317"
 

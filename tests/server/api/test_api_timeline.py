@@ -11,7 +11,7 @@ from hooked_session import AGENT, HEARD, HOOKED, fill_heard, fill_hooked
 from server_app import Served, serving
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,9 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.queries.actions import ActionPoint, SessionActions
+from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE, MessageFilter
+from turnlog.transcripts.queries.sessions import ActionPoint, SessionActions
 from turnlog.transcripts.segments import SEGMENT
 
 LONG, SHORT = 40 * SEGMENT, 2 * SEGMENT

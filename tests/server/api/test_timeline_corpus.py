@@ -14,8 +14,8 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import Conversation, locate_path, read_lines, report_of
 from turnlog.transcripts.actions import REPORTED
-from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.records import EventRecord
+from turnlog.transcripts.hooks import HookDelivery
+from turnlog.transcripts.segments import EventRecord
 
 MOST = 25
 """Sessions that are looked at."""

@@ -25,7 +25,7 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import keep
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 numbers = itertools.count()
 

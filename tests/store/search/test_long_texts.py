@@ -9,7 +9,7 @@ import pytest
 from turnlog.store.batch import TextFact
 from turnlog.store.search import texts
 from turnlog.store.search.texts import CellCache, LongText, build_text, cut_cells
-from turnlog.transcripts.lines.passage import Passage, PassageKind
+from turnlog.transcripts.lines.passages import Passage, PassageKind
 
 PARTS = (
     *("a", "B", "é", "e\u0301", "漢", "한", "\u1112\u1161\u11ab", "\u05d0\u05b0", "İ", "ß", "🎉", "\u0301"),

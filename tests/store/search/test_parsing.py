@@ -32,7 +32,7 @@ from turnlog.store.search.language import (
 )
 from turnlog.store.search.normal import normalise
 from turnlog.transcripts.kinds import Category, Role
-from turnlog.transcripts.lines.passage import PassageKind
+from turnlog.transcripts.lines.passages import PassageKind
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 

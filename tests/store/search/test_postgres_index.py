@@ -43,7 +43,7 @@ from turnlog.testing import make_line
 from turnlog.testing.contracts.base import keep
 from turnlog.testing.contracts.search import search, search_all
 from turnlog.testing.scanning import Scan
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 INDEX = PostgresTextIndex()
 LONG = "so many words that are said again and again in the same order " * 40

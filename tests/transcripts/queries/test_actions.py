@@ -13,10 +13,16 @@ from turnlog.testing.acting import ScannedSession
 from turnlog.testing.builders import make_batch, make_lines
 from turnlog.testing.contracts.base import get_derived, unpack_files
 from turnlog.testing.memory_session import FileRecords, MemorySession
-from turnlog.transcripts.hooks.deliveries import NEAR, HookDelivery
-from turnlog.transcripts.queries.actions import Action, ActionFilter, ActionTally, SessionActions
+from turnlog.transcripts.hooks import NEAR, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.queries.timeline import HookPlace, HooksUnder
+from turnlog.transcripts.queries.sessions import (
+    Action,
+    ActionFilter,
+    ActionTally,
+    HookPlace,
+    HooksUnder,
+    SessionActions,
+)
 from turnlog.transcripts.segments import SEGMENT
 
 BEGIN = 1_767_312_000_000_000

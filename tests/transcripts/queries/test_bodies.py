@@ -11,9 +11,9 @@ import turnlog
 from golden import DATA
 from turnlog.errors import SelectionError
 from turnlog.transcripts import Call, Conversation, Message, Session
-from turnlog.transcripts.queries.bodies import build_call, build_message, decode_lines
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.memory import query
+from turnlog.transcripts.queries.threads import build_call, build_message, decode_lines
 
 FILES = sorted(path for path in DATA.rglob("*.jsonl"))
 MESSAGE = (

@@ -11,10 +11,9 @@ from turnlog.store.model import SourceKind
 from turnlog.testing.builders import make_lines
 from turnlog.testing.memory_session import FileRecords, MemorySession
 from turnlog.testing.row_builders import FileLines, make_message, make_records
-from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter, ChapterFacts, MessageFilter
-from turnlog.transcripts.records import CallRecord, MessageRecord
-from turnlog.transcripts.segments import SEGMENT, BranchPart
+from turnlog.transcripts.queries.threads import decode_lines
+from turnlog.transcripts.segments import SEGMENT, BranchPart, CallRecord, MessageRecord
 
 COUNT = 2 * SEGMENT + 76
 SOURCE = "file"

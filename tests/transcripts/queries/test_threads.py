@@ -17,12 +17,12 @@ from turnlog.testing.builders import make_lines
 from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts import Conversation, Session, build_total, list_dumped
 from turnlog.transcripts.actions import REPORTED, report_of
-from turnlog.transcripts.conversation.gathering import PromptQueue
-from turnlog.transcripts.conversation.placements import Fate
+from turnlog.transcripts.conversation.messages import Fate
+from turnlog.transcripts.conversation.timeline import PromptQueue
 from turnlog.transcripts.lines.prompts import read_prompt
-from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.memory import query
+from turnlog.transcripts.queries.sessions import SessionActions
 from turnlog.transcripts.queries.threads import (
     build_tree,
     count_agent_calls,

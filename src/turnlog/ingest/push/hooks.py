@@ -21,7 +21,7 @@ from turnlog.ingest.spool_import import import_spool
 from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
 from turnlog.store.interface import CaredStore, ChangeKind
 from turnlog.store.model import LOCAL
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, find_text
 
 _NAMES = 500
 """How many files of the spool, and how many deliveries, are looked at together."""

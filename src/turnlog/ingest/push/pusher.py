@@ -39,9 +39,7 @@ from turnlog.ingest.uploads.protocol import (
 )
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import LOCAL, Scope, name_source
-from turnlog.transcripts.files.fingerprints import Change
-from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.files.session_files import Obstacle, ObstacleKind, SessionFiles
+from turnlog.transcripts.session_files import Change, Obstacle, ObstacleKind, SessionFiles, locate_sessions
 
 VisitFile = Callable[[Match, str, int], FileScan]
 """Compares a file, by the name of its source, with what is known of it, to read so many bytes at once."""

@@ -23,9 +23,7 @@ from turnlog.ingest.file_scan import FileScan, scan_file
 from turnlog.ingest.push.pusher import About, Pusher, describe
 from turnlog.store.interface import Archive, KnownSession, KnownSource, Store
 from turnlog.store.model import LOCAL, Place
-from turnlog.transcripts.files.fingerprints import Change, compare, is_untouched
-from turnlog.transcripts.files.locate import locate_sessions
-from turnlog.transcripts.files.session_files import SessionFiles
+from turnlog.transcripts.session_files import Change, SessionFiles, compare, is_untouched, locate_sessions
 
 HELD = "push-held"
 """What the folder is called in turnlog's own."""

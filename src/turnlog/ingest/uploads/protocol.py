@@ -19,7 +19,7 @@ from turnlog.errors import UploadError
 from turnlog.ingest.change_check import DERIVATION
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint
+from turnlog.transcripts.session_files import Change, Checkpoint
 
 PROTOCOL = 1
 """Which version of all this is spoken; a server that does not know it says so."""

@@ -51,7 +51,7 @@ from turnlog.store import model
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, CaredStore, KnownSession, KnownSource, find_known
 from turnlog.store.model import LOCAL, Place, Scope, Viewer, name_source
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, read_windows
+from turnlog.transcripts.session_files import Change, Checkpoint, Windows, read_windows
 
 MACHINE_TAKEN = "machine_taken"
 """What a machine is told whose sessions are another person's."""

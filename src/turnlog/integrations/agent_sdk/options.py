@@ -38,7 +38,7 @@ from msgspec import structs
 from turnlog.errors import ChangeError
 from turnlog.messages import ProblemKind, Unknown, Value, View, encode, view
 from turnlog.messages.base import UNSET, Raw, UnsetType
-from turnlog.messages.control import CanUseToolRequest
+from turnlog.messages.control.requests import CanUseToolRequest
 from turnlog.messages.hook_events import HookInput, HookJSONOutput, view_output
 from turnlog.messages.options import Callbacks, CanUseTool, HookCallback, QueryOptions
 from turnlog.messages.permissions import (

@@ -53,8 +53,7 @@ from turnlog.store.interface import CaredStore, KnownSession, KnownSource, Store
 from turnlog.store.model import LOCAL, Place, SourceKind, name_source
 from turnlog.store.opening import open_store
 from turnlog.store.places import is_made
-from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.session_files import CaptureKind, name_capture, split_capture
+from turnlog.transcripts.session_files import CaptureKind, list_roots, name_capture, split_capture
 
 Entry = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The frames of the control protocol: requests, replies, withdrawals, signs of life.
+"""The frames of the control protocol, and one side of the conversation that they make, without any I/O.
 
 Either side sends a `ControlRequest`; the other answers with a `ControlResponse` that names the request. What
 we write is always in today's form, a body told by `subtype`. Spec 001 knew a flatter body, `{request_id,
@@ -8,18 +8,39 @@ The two forms share their `type`, so no single decoder takes both; `view_message
 A reply does not say what it is a reply to, so its payload stays raw until somebody who remembers the request
 asks for it: `REQUESTS` says which request is answered with what, who sends it and whether spec 001 knew it,
 and `view_reply` gives a payload the type that stands there.
+
+Both sides send requests, answer those of the other, and withdraw their own. A `ControlPeer` knows what is
+under way in both directions, who may send what, and when a request has waited too long. It writes nothing: it
+gives back the frames to write, and turns the frames that came in into events, which are values.
+
+What the other side does wrong is an event (`Fault`), with the answer that it deserves where there is one, and
+changes nothing. What our own side does wrong raises `ProtocolError`, and changes nothing either. Time is the
+caller's: every call that cares takes `now`, in seconds of any clock that only moves forward.
 """
 
 from __future__ import annotations
 
+import uuid
+from collections import OrderedDict
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from turnlog.messages.base import UNSET, Open, Raw, Snake, Unknown, UnknownTagged, UnsetType, Value
+from turnlog.errors import ProtocolError
+from turnlog.messages.base import (
+    UNSET,
+    Open,
+    Raw,
+    Snake,
+    Unknown,
+    UnknownTagged,
+    UnsetType,
+    Value,
+    encode_value,
+)
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.control import requests
 from turnlog.messages.control.requests import (
@@ -30,11 +51,46 @@ from turnlog.messages.control.requests import (
     UnknownReply,
 )
 from turnlog.messages.hook_events import HookInput, HookJSONOutput, view_output
-from turnlog.messages.patch import encode_value
 from turnlog.messages.permissions import PermissionResult
-from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import View, repair_text, split_object, text_of, view
-from turnlog.messages.tool_io import ToolInput, view_input
+from turnlog.messages.salvage import Problem, ProblemKind, View, repair_text, split_object, text_of, view
+from turnlog.messages.tool_io.registry import ToolInput, view_input
+
+__all__ = [
+    "CONTROL_TYPES",
+    "Cancelled",
+    "ControlCancelRequest",
+    "ControlFrame",
+    "ControlMessage",
+    "ControlPeer",
+    "ControlRequest",
+    "ControlResponse",
+    "ErrorBody",
+    "Event",
+    "Fault",
+    "FaultKind",
+    "FlatBody",
+    "FlatControlResponse",
+    "Ignored",
+    "KeepAlive",
+    "Lost",
+    "Pending",
+    "REQUESTS",
+    "Replied",
+    "RequestKind",
+    "Requested",
+    "ResponseBody",
+    "Sender",
+    "SuccessBody",
+    "TimedOut",
+    "UnknownControlMessage",
+    "UnknownResponseBody",
+    "is_flat",
+    "subtype_of",
+    "view_call",
+    "view_hook_input",
+    "view_message",
+    "view_reply",
+]
 
 
 class ControlRequest(Snake, tag_field="type", tag="control_request"):
@@ -293,30 +349,246 @@ def view_call(request: CanUseToolRequest) -> View[ToolInput]:
     return view_input(ToolUseBlock(name=request.tool_name, input=request.input))
 
 
-_SETTINGS = "settings have a schema of their own, and may hold any key"
-_RESULT = "an MCP result: the protocol and the server describe it"
+class _OfRequest(Struct, frozen=True):
+    request_id: str
+    request: Value | UnknownTagged
 
-FREE_FORM: Mapping[str, str] = MappingProxyType(
-    {
-        "CanUseToolRequest.input": "lazy: `control.view_call`",
-        "HookCallbackRequest.input": "lazy: `control.view_hook_input`",
-        "SuccessBody.response": "lazy: `control.view_reply`, with the subtype of the request",
-        "FlatBody.result": "lazy: `control.view_reply`, with the subtype of the request",
-        "KeepAlive.startup_mark": "not documented yet",
-        "ElicitationRequest.requested_schema": "a JSON Schema",
-        "ElicitationReply.content": "what the server's own JSON Schema asked for",
-        "UserDialogRequest.payload": "each kind of dialog has data of its own, and hosts may know more kinds",
-        "DialogCompleted.result": "each kind of dialog has a result of its own",
-        "SdkMcpServerManifest.initialize_result": _RESULT,
-        "SdkMcpServerManifest.tools_list_result": _RESULT,
-        "InitializeRequest.json_schema": "a JSON Schema",
-        "McpMessageRequest.message": "a JSON-RPC message",
-        "McpMessageReply.mcp_response": "a JSON-RPC message",
-        "McpServerTool.meta": "the protocol leaves `_meta` to servers and clients",
-        "McpCallRequest.arguments": "the server's own JSON Schema describes it",
-        "ApplyFlagSettingsRequest.settings": _SETTINGS,
-        "UpdateSettingsRequest.settings": _SETTINGS,
-        "EditableHook.config": "a hook as its settings file has it; each type has keys of its own",
-    }
-)
-"""The fields that are kept raw on purpose, and why."""
+
+class Pending(_OfRequest, frozen=True):
+    """A request that waits for its reply."""
+
+    deadline: float | None = None
+
+
+class Requested(_OfRequest, frozen=True):
+    """The other side asks for something, and waits for `reply` or `fail`."""
+
+
+class Replied(_OfRequest, frozen=True):
+    """The other side answered our request."""
+
+    body: SuccessBody | ErrorBody
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong on the other side, or None."""
+        return self.body.error if isinstance(self.body, ErrorBody) else None
+
+    def view(self) -> View[Any] | None:
+        """Look at the payload as the type that this request is answered with; None if there is no payload."""
+        if isinstance(self.body, SuccessBody) and isinstance(self.body.response, Raw):
+            return view_reply(subtype_of(self.request) or "", self.body.response)
+        return None
+
+
+class Cancelled(_OfRequest, frozen=True):
+    """The other side withdrew its request: stop, and do not answer."""
+
+
+class TimedOut(_OfRequest, frozen=True):
+    """Our request got no reply in time."""
+
+
+class Lost(_OfRequest, frozen=True):
+    """Our request got no reply before the conversation ended."""
+
+
+class Ignored(Struct, frozen=True):
+    """Nothing happened."""
+
+
+class FaultKind(StrEnum):
+    """What the other side did wrong."""
+
+    DUPLICATE = "duplicate"
+    """An id that is already in use, or a second reply."""
+    LATE = "late"
+    """A reply or cancel for a request that was cancelled, timed out or answered."""
+    UNKNOWN = "unknown"
+    """A reply or cancel for a request that never was."""
+    MISDIRECTED = "misdirected"
+    """A request that this side may not send, or a reply or cancel for the wrong side's request."""
+    UNKNOWN_SUBTYPE = "unknown-subtype"
+
+
+class Fault(Struct, frozen=True):
+    """The other side broke the protocol; nothing changed."""
+
+    kind: FaultKind
+    request_id: str | None
+    reason: str
+    answer: ControlResponse | None = None
+    """What to send back, where the other side waits for it."""
+
+
+Event = Requested | Replied | Cancelled | TimedOut | Lost | Ignored | Fault
+
+
+_REMEMBERED = 1024
+"""How many ended requests are remembered, to tell a late reply from one that nobody asked for."""
+
+
+class ControlPeer:
+    """The state of the control conversation, as one side sees it."""
+
+    def __init__(self, side: Sender) -> None:
+        if side is Sender.BOTH:
+            raise ValueError("a peer is one side: host or cli")
+        self.side = side
+        self.other = Sender.CLI if side is Sender.HOST else Sender.HOST
+        self._sent: dict[str, Pending] = {}
+        self._received: dict[str, Pending] = {}
+        self._ended_sent: OrderedDict[str, str] = OrderedDict()
+        self._ended_received: OrderedDict[str, str] = OrderedDict()
+
+    @property
+    def sent(self) -> Mapping[str, Pending]:
+        """Our requests that wait for a reply, by id."""
+        return MappingProxyType(self._sent)
+
+    @property
+    def received(self) -> Mapping[str, Pending]:
+        """The other side's requests that wait for our reply, by id."""
+        return MappingProxyType(self._received)
+
+    def request(
+        self, request: RequestBody, *, now: float, timeout: float | None = None, request_id: str | None = None
+    ) -> ControlRequest:
+        """Return the frame that asks for `request`; it times out `timeout` seconds from `now`, if at all."""
+        request_id = request_id or str(uuid.uuid4())
+        if request_id in self._sent:
+            raise ProtocolError("this id is already in use", request_id)
+        subtype = subtype_of(request)
+        if not _may_send(self.side, subtype):
+            raise ProtocolError(f"{self.side.value} may not send `{subtype}`", request_id)
+        deadline = None if timeout is None else now + timeout
+        self._sent[request_id] = Pending(request_id, request, deadline)
+        self._ended_sent.pop(request_id, None)
+        return ControlRequest(request_id=request_id, request=request)
+
+    def cancel(self, request_id: str) -> ControlCancelRequest:
+        """Return the frame that withdraws our own request; a reply that still comes is late."""
+        if request_id not in self._sent:
+            raise ProtocolError(_absent("sent", self._ended_sent.get(request_id)), request_id)
+        self._end_sent(request_id, "cancelled")
+        return ControlCancelRequest(request_id=request_id)
+
+    def reply(self, request_id: str, payload: Value | Raw | None = None) -> ControlResponse:
+        """Return the frame that answers a request of the other side; without a payload it acknowledges."""
+        # Written out first: what cannot be written must not end the request.
+        frame = ControlResponse.success(request_id, UNSET if payload is None else payload)
+        self._answer(request_id)
+        return frame
+
+    def fail(self, request_id: str, error: str) -> ControlResponse:
+        """Return the frame that answers a request of the other side with an error."""
+        self._answer(request_id)
+        return ControlResponse.failure(request_id, error)
+
+    def expire(self, now: float) -> list[Event]:
+        """End our requests whose time is up."""
+        late = [one for one in self._sent.values() if one.deadline is not None and one.deadline <= now]
+        for one in late:
+            self._end_sent(one.request_id, "timed out")
+        return [TimedOut(one.request_id, one.request) for one in late]
+
+    def close(self) -> list[Event]:
+        """End the conversation: our requests are lost, the other side's need no answer any more."""
+        lost: list[Event] = [Lost(one.request_id, one.request) for one in self._sent.values()]
+        for request_id in list(self._sent):
+            self._end_sent(request_id, "lost")
+        for request_id in list(self._received):
+            self._answer(request_id)
+        return lost
+
+    def next_deadline(self) -> float | None:
+        """Return when `expire` has something to do, or None."""
+        return min((one.deadline for one in self._sent.values() if one.deadline is not None), default=None)
+
+    def receive(self, frame: ControlMessage) -> Event:
+        """Take in a frame of the other side."""
+        match frame:
+            case KeepAlive():
+                return Ignored()
+            case ControlRequest():
+                return self._receive_request(frame)
+            case ControlCancelRequest():
+                return self._receive_cancel(frame.request_id)
+            case FlatControlResponse():
+                return self._receive_reply(frame.nested())
+            case ControlResponse():
+                return self._receive_reply(frame)
+
+    def _receive_request(self, frame: ControlRequest) -> Event:
+        request_id, subtype = frame.request_id, subtype_of(frame.request)
+        if request_id in self._received:
+            reason = "this id is already in use"
+            # The first one is still to be answered under this id: an error now would end it at the sender.
+            return Fault(FaultKind.DUPLICATE, request_id, reason)
+        if isinstance(frame.request, UnknownTagged):
+            reason = f"unknown request `{subtype}`"
+            return Fault(
+                FaultKind.UNKNOWN_SUBTYPE, request_id, reason, ControlResponse.failure(request_id, reason)
+            )
+        if not _may_send(self.other, subtype):
+            reason = f"{self.other.value} may not send `{subtype}`"
+            return Fault(FaultKind.MISDIRECTED, request_id, reason, ControlResponse.failure(request_id, reason))
+        self._received[request_id] = Pending(request_id, frame.request, None)
+        self._ended_received.pop(request_id, None)
+        return Requested(request_id, frame.request)
+
+    def _receive_reply(self, frame: ControlResponse) -> Event:
+        body = frame.response
+        if not isinstance(body, SuccessBody | ErrorBody):
+            return Fault(FaultKind.UNKNOWN_SUBTYPE, None, f"unknown reply `{body.type}`")
+        pending = self._sent.get(body.request_id)
+        if pending is not None:
+            self._end_sent(body.request_id, "answered")
+            return Replied(body.request_id, pending.request, body)
+        if body.request_id in self._received:
+            reason = "a reply to the other side's own request"
+            return Fault(FaultKind.MISDIRECTED, body.request_id, reason)
+        return _stray("a reply", body.request_id, self._ended_sent.get(body.request_id))
+
+    def _receive_cancel(self, request_id: str) -> Event:
+        pending = self._received.pop(request_id, None)
+        if pending is not None:
+            _remember(self._ended_received, request_id, "cancelled")
+            return Cancelled(request_id, pending.request)
+        if request_id in self._sent:
+            return Fault(FaultKind.MISDIRECTED, request_id, "the other side cancels what is not its own")
+        return _stray("a cancel", request_id, self._ended_received.get(request_id))
+
+    def _answer(self, request_id: str) -> None:
+        if request_id not in self._received:
+            raise ProtocolError(_absent("received", self._ended_received.get(request_id)), request_id)
+        del self._received[request_id]
+        _remember(self._ended_received, request_id, "answered")
+
+    def _end_sent(self, request_id: str, how: str) -> None:
+        del self._sent[request_id]
+        _remember(self._ended_sent, request_id, how)
+
+
+def _may_send(side: Sender, subtype: str | None) -> bool:
+    kind = REQUESTS.get(subtype or "")
+    # What nobody declared may be new: it is for the other side to refuse.
+    return kind is None or kind.sender in (side, Sender.BOTH)
+
+
+def _absent(direction: str, ended: str | None) -> str:
+    return f"no such request was {direction}" if ended is None else f"the request was {ended} already"
+
+
+def _stray(what: str, request_id: str, ended: str | None) -> Fault:
+    if ended is None:
+        return Fault(FaultKind.UNKNOWN, request_id, f"{what} to a request that never was")
+    kind = FaultKind.DUPLICATE if ended == "answered" and what == "a reply" else FaultKind.LATE
+    return Fault(kind, request_id, f"{what} to a request that was {ended}")
+
+
+def _remember(ended: OrderedDict[str, str], request_id: str, how: str) -> None:
+    ended[request_id] = how
+    ended.move_to_end(request_id)
+    if len(ended) > _REMEMBERED:
+        ended.popitem(last=False)

@@ -14,7 +14,7 @@ from typing import NamedTuple, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages.base import UNSET, Raw, Unknown, UnknownTagged, UnsetType
+from turnlog.messages.base import UNSET, Raw, Unknown, UnknownTagged, UnsetType, encode_value
 from turnlog.messages.blocks import (
     Citation,
     CompactionBlock,
@@ -26,9 +26,7 @@ from turnlog.messages.blocks import (
     ToolUseBlock,
 )
 from turnlog.messages.message import Message, MessageError, Usage
-from turnlog.messages.patch import encode_value
-from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import REFUSALS, decoder
+from turnlog.messages.salvage import REFUSALS, Problem, ProblemKind, decoder
 from turnlog.messages.sdk.messages import (
     CitationsDelta,
     CompactionDelta,
@@ -48,6 +46,12 @@ from turnlog.messages.sdk.messages import (
     TextDelta,
     ThinkingDelta,
 )
+
+__all__ = [
+    "AssembledMessage",
+    "MessageAssembler",
+    "Thread",
+]
 
 _Call = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
 

@@ -18,8 +18,6 @@ of which the last counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from turnlog.messages.base import (
@@ -56,6 +54,79 @@ from turnlog.messages.message import (
     Usage,
 )
 from turnlog.messages.metadata import ModelUsage
+
+__all__ = [
+    "AssistantMessage",
+    "CitationsDelta",
+    "CompactionDelta",
+    "ContentBlockDelta",
+    "ContentBlockStart",
+    "ContentBlockStop",
+    "ContextAgent",
+    "ContextExcess",
+    "ContextExcessKind",
+    "ContextMcpTool",
+    "ContextMemoryFile",
+    "ContextPart",
+    "ContextSkill",
+    "ContextUsage",
+    "DeferredToolUse",
+    "Delta",
+    "DeltaBase",
+    "ElicitationCompleteMessage",
+    "ErrorEvent",
+    "EventBase",
+    "InputJsonDelta",
+    "InvalidConfigFile",
+    "KilledAgents",
+    "LimitError",
+    "LimitScope",
+    "LimitStatus",
+    "LimitSubject",
+    "MessageChange",
+    "MessageDelta",
+    "MessageStart",
+    "MessageStop",
+    "OverageDisabledReason",
+    "PartialAssistantMessage",
+    "PermissionDenial",
+    "PermissionDeniedMessage",
+    "Ping",
+    "QueuedBehind",
+    "RateLimitEvent",
+    "RateLimitInfo",
+    "RateLimitType",
+    "RefusedAgents",
+    "RequestedPlaces",
+    "ResultMessage",
+    "ResultSubtype",
+    "SignatureDelta",
+    "SpendLimit",
+    "StartupFailureReason",
+    "StreamEvent",
+    "StreamMessage",
+    "SubagentRetry",
+    "SubagentStats",
+    "SystemMessage",
+    "TerminalReason",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolProgressMessage",
+    "ToolResultMeta",
+    "ToolResultPermission",
+    "ToolUseSummaryMessage",
+    "TypedMessage",
+    "UnknownDelta",
+    "UnknownEvent",
+    "UnknownMessage",
+    "UsageLimit",
+    "UsageLimits",
+    "UsageReport",
+    "UserFields",
+    "UserMessage",
+    "UserMessageReplay",
+    "UserPriority",
+]
 
 
 class StreamMessage(Snake):
@@ -763,19 +834,3 @@ class RateLimitEvent(TypedMessage, tag="rate_limit_event"):
     """The state of a limit changed."""
 
     rate_limit_info: RateLimitInfo | UnsetType = UNSET
-
-
-_LAZY_INPUT = "lazy: `tool_io.view_input`"
-
-FREE_FORM: Mapping[str, str] = MappingProxyType(
-    {
-        "UserFields.tool_use_result": "lazy: `tool_io.view_result`",
-        "PartialAssistantMessage.owed_rows": "only ever seen empty",
-        "UserMessageReplay.file_attachments": "descriptors of the host's choosing; the SDK declares no shape",
-        "PermissionDenial.tool_input": _LAZY_INPUT,
-        "DeferredToolUse.input": _LAZY_INPUT,
-        "ResultMessage.structured_output": "whatever shape the caller asked for",
-        "TaskLink.annotations": "the protocol leaves annotations to servers",
-        "TranscriptMirrorMessage.entries": "lazy: `turnlog.decode`",
-    }
-)

@@ -13,8 +13,90 @@ from turnlog.messages.control.requests import FastModeDisabledReason, FastModeSt
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import AssistantMessageError
 from turnlog.messages.options import EffortLevel, SessionKey
-from turnlog.messages.sdk.messages import SystemMessage, TypedMessage
+from turnlog.messages.sdk.messages import (
+    ElicitationCompleteMessage,
+    PermissionDeniedMessage,
+    SystemMessage,
+    TypedMessage,
+)
 from turnlog.messages.system import CompactTrigger, Level
+
+__all__ = [
+    "ActiveGoal",
+    "ActiveGoalMessage",
+    "ApiKeySource",
+    "ApiRetryMessage",
+    "AuthStatusMessage",
+    "BackgroundTasksChangedMessage",
+    "CommandLifecycleMessage",
+    "CommandState",
+    "CommandsChangedMessage",
+    "CompactBoundaryMessage",
+    "CompactDetails",
+    "CompactResult",
+    "ControlRequestProgressMessage",
+    "ControlRequestStatus",
+    "ConversationResetMessage",
+    "FailedFile",
+    "FilesPersistedEvent",
+    "HookOutcome",
+    "HookProgressMessage",
+    "HookResponseMessage",
+    "HookStartedMessage",
+    "InformationalMessage",
+    "KeptMessages",
+    "KeptSegment",
+    "LiveTask",
+    "LocalCommandOutputMessage",
+    "LostRecord",
+    "ManagedLock",
+    "McpServerState",
+    "MemoryPaths",
+    "MemoryRecallMessage",
+    "MemoryRecallMode",
+    "MemoryScope",
+    "MirrorErrorMessage",
+    "ModelRefusalFallbackMessage",
+    "ModelRefusalNoFallbackMessage",
+    "NoResponse",
+    "NotificationMessage",
+    "NotificationPriority",
+    "PersistedFile",
+    "PluginInstallMessage",
+    "PluginInstallStatus",
+    "PluginLoadError",
+    "PostTurnSummaryMessage",
+    "PromptSuggestionMessage",
+    "RecalledMemory",
+    "RefusalDirection",
+    "RefusalScope",
+    "RefusalTrigger",
+    "ResetTrigger",
+    "SessionState",
+    "SessionStateChangedMessage",
+    "SessionWritesLostMessage",
+    "StartupTiming",
+    "Status",
+    "StatusMessage",
+    "SystemInitMessage",
+    "SystemSubtypeMessage",
+    "TaskEnd",
+    "TaskEndReason",
+    "TaskLink",
+    "TaskNotificationMessage",
+    "TaskPatch",
+    "TaskProgressMessage",
+    "TaskStartedMessage",
+    "TaskState",
+    "TaskSummaryMessage",
+    "TaskUpdatedMessage",
+    "TaskUsage",
+    "ThinkingTokensMessage",
+    "TranscriptMirrorMessage",
+    "ViewMode",
+    "WorkerShuttingDownMessage",
+    "WriteErrorCode",
+]
 
 
 class ApiKeySource(OpenEnum):
@@ -682,3 +764,39 @@ class SessionWritesLostMessage(SystemMessage, tag="session_writes_lost"):
     error_code: WriteErrorCode | UnsetType = UNSET
     lost: tuple[LostRecord, ...] | UnsetType = UNSET
     transcript_session_ids: tuple[str, ...] | UnsetType = UNSET
+
+
+SystemSubtypeMessage = (
+    SystemInitMessage
+    | CompactBoundaryMessage
+    | StatusMessage
+    | ApiRetryMessage
+    | ControlRequestProgressMessage
+    | ModelRefusalFallbackMessage
+    | ModelRefusalNoFallbackMessage
+    | LocalCommandOutputMessage
+    | HookStartedMessage
+    | HookProgressMessage
+    | HookResponseMessage
+    | PluginInstallMessage
+    | TaskNotificationMessage
+    | TaskStartedMessage
+    | TaskUpdatedMessage
+    | TaskProgressMessage
+    | BackgroundTasksChangedMessage
+    | ThinkingTokensMessage
+    | SessionStateChangedMessage
+    | WorkerShuttingDownMessage
+    | CommandsChangedMessage
+    | NotificationMessage
+    | FilesPersistedEvent
+    | MemoryRecallMessage
+    | ElicitationCompleteMessage
+    | PermissionDeniedMessage
+    | MirrorErrorMessage
+    | InformationalMessage
+    | SessionWritesLostMessage
+    | PostTurnSummaryMessage
+    | TaskSummaryMessage
+)
+"""A message of `type: system`."""

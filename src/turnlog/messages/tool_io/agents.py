@@ -23,6 +23,36 @@ from turnlog.messages.base import (
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.message import Usage
 
+__all__ = [
+    "AgentCompletedResult",
+    "AgentEnteredResult",
+    "AgentInput",
+    "AgentLaunchedResult",
+    "AgentQueuedResult",
+    "AgentRemoteResult",
+    "AgentResult",
+    "AgentUntaggedResult",
+    "ListAgentsInput",
+    "ProposeSkillsInput",
+    "ProposeSkillsResult",
+    "SendMessageInput",
+    "SendMessageResult",
+    "SkillInput",
+    "SkillResult",
+    "SlashCommandInput",
+    "SubagentHandbackInput",
+    "SubagentHandbackResult",
+    "TeamCreateInput",
+    "TeamCreateResult",
+    "TeamDeleteInput",
+    "TeamDeleteResult",
+    "TeammateSpawnedResult",
+    "ToolSearchInput",
+    "ToolSearchResult",
+    "WorkflowInput",
+    "WorkflowResult",
+]
+
 
 class AgentInput(Snake):
     """A task for a sub-agent."""

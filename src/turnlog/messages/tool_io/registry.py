@@ -29,10 +29,34 @@ from turnlog.messages.base import (
     field,
 )
 from turnlog.messages.blocks import ToolUseBlock
-from turnlog.messages.problems import Problem, ProblemKind
-from turnlog.messages.salvage import REFUSALS, View, decoder, describe, repair_text, split_object, view
-from turnlog.messages.tool_io import agents, artifacts, files, mcp, planning, services, shell
-from turnlog.messages.tool_io.mcp import McpInput, McpObject
+from turnlog.messages.salvage import (
+    REFUSALS,
+    Problem,
+    ProblemKind,
+    View,
+    decoder,
+    describe,
+    repair_text,
+    split_object,
+    view,
+)
+from turnlog.messages.tool_io import agents, files, planning, services, shell
+from turnlog.messages.tool_io import services as artifacts
+from turnlog.messages.tool_io import services as mcp
+from turnlog.messages.tool_io.services import McpInput, McpObject
+
+__all__ = [
+    "INPUTS",
+    "RESULTS",
+    "ToolInput",
+    "ToolResult",
+    "UnknownToolInput",
+    "UnknownToolResult",
+    "UnparsedInput",
+    "UnparsedText",
+    "view_input",
+    "view_result",
+]
 
 
 class UnknownToolInput(UnknownNamed):
@@ -353,27 +377,3 @@ def _count_demands(value: object) -> int:
 def _demands(cls: type[Value]) -> int:
     tagged = cls.__struct_config__.tag is not None
     return tagged + sum(info.required for info in msgspec.structs.fields(cls))
-
-
-FREE_FORM: Mapping[str, str] = MappingProxyType(
-    {
-        "McpInput": "the server's own JSON Schema describes it",
-        "McpObject": "the server's own output schema describes it",
-        "StructuredOutputInput": "the caller's own JSON Schema describes it",
-        "McpItemBase.meta": "the protocol leaves `_meta` to servers and clients",
-        "McpResourceContents.meta": "the protocol leaves `_meta` to servers and clients",
-        "TaskCreateInput.metadata": "whatever the model wants to remember with a task",
-        "TaskUpdateInput.metadata": "whatever the model wants to remember with a task",
-        "WorkflowInput.args": "the arguments of a script that the user or the model wrote",
-        "RemoteTriggerInput.body": "the request body of a web service, by action",
-        "ArtifactInput.capabilities": "the page's contract describes it",
-        "ArtifactStored.capabilities": "the page's contract describes it",
-        "ArtifactPublishResult.capabilities": "the page's contract describes it",
-        "SyncSource.config": "each service has settings of its own",
-        "ClaudeDesignInput.arguments": "each operation of the service has arguments of its own",
-        "ClaudeDesignResult.content": "each operation of the service answers in its own way",
-        "ConfigResult.value": "a setting is of any JSON type",
-        "ConfigResult.previous_value": "a setting is of any JSON type",
-        "ConfigResult.new_value": "a setting is of any JSON type",
-    }
-)

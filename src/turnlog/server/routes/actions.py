@@ -26,25 +26,23 @@ from turnlog.server.requests import (
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import Memo, clean_text, fit, head_of, read_each, view
-from turnlog.transcripts.actions import ActionState, tell_event, tell_runs
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.hooks.lines import HookRun
-from turnlog.transcripts.kinds import CallState, Category
-from turnlog.transcripts.queries.actions import Action as ActionRecord
-from turnlog.transcripts.queries.actions import (
+from turnlog.transcripts.actions import ActionState, HookRun, tell_event, tell_runs
+from turnlog.transcripts.hooks import HookDelivery
+from turnlog.transcripts.kinds import CallState, Category, topic_of
+from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.sessions import Action as ActionRecord
+from turnlog.transcripts.queries.sessions import (
     ActionFilter,
     ActionKind,
     ActionPoint,
     ActionTally,
+    HookPlace,
     SessionActions,
     TimeSpan,
 )
-from turnlog.transcripts.queries.bodies import build_call
-from turnlog.transcripts.queries.chapters import Chapter
-from turnlog.transcripts.queries.timeline import HookPlace
-from turnlog.transcripts.records import CallRecord, EventRecord
+from turnlog.transcripts.queries.threads import build_call
 from turnlog.transcripts.segment_builder import time_of
+from turnlog.transcripts.segments import CallRecord, EventRecord
 
 
 class ActionsOrder(StrEnum):

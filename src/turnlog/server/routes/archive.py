@@ -63,8 +63,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import find_in_backup, measure_store
 from turnlog.store.places import StorePlace, home_of
-from turnlog.transcripts.files.locate import list_roots
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.session_files import list_roots, path_text
 
 logger = logging.getLogger("turnlog.server")
 

@@ -33,11 +33,11 @@ from turnlog.server.security.callers import LINKED
 from turnlog.server.values import clean_text, dollars, fit, head_of, read_each, took_ms, view
 from turnlog.server.windows import read_titles
 from turnlog.shapes import fill
-from turnlog.transcripts.agents.agent import AgentLink
-from turnlog.transcripts.conversation.message import Lane
+from turnlog.transcripts.agents import AgentLink
+from turnlog.transcripts.conversation.messages import Lane
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter
-from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
+from turnlog.transcripts.segments import AgentRecord, CallRecord, MessageRecord, TurnRecord
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):

@@ -42,8 +42,15 @@ from turnlog.server.security.guard import check_machine, note_machine
 from turnlog.server.values import Recent
 from turnlog.shapes import fill
 from turnlog.store.interface import CaredStore
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
-from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, HookGroup, is_shown
+from turnlog.transcripts.hooks import (
+    AUTONOMOUS,
+    GROUPS,
+    DeliveryFilter,
+    HookDelivery,
+    HookGroup,
+    build_delivery,
+    is_shown,
+)
 
 logger = logging.getLogger("turnlog.server")
 

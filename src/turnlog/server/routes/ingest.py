@@ -49,7 +49,7 @@ from turnlog.server.security.guard import check_machine, note_machine
 from turnlog.server.uploader import pack_upload, read_message, write_message
 from turnlog.store.interface import find_known
 from turnlog.store.places import StorePlace
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
+from turnlog.transcripts.hooks import DeliveryFilter
 
 logger = logging.getLogger("turnlog.server")
 

@@ -35,11 +35,11 @@ from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.windows import WindowQuery, find_window, view_window
 from turnlog.store.interface import KnownSource, Store, find_known, read_all
 from turnlog.store.model import Place, Scope, SourceKind
-from turnlog.transcripts.conversation.message import Lane
-from turnlog.transcripts.files.session_files import path_text
+from turnlog.transcripts.conversation.messages import Lane
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.queries.bodies import decode_lines
 from turnlog.transcripts.queries.chapters import MessageFilter
+from turnlog.transcripts.queries.threads import decode_lines
+from turnlog.transcripts.session_files import path_text
 
 _WHOLE = 4 << 20
 """What is longer is never in memory as a whole."""

@@ -45,10 +45,9 @@ from turnlog.server.values import build_resume, clean_optional, clean_text, doll
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.calls.topics import topic_of
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter
-from turnlog.transcripts.hooks.states import AgentPhase, Why
-from turnlog.transcripts.kinds import AgentState
+from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.hooks import DeliveryFilter
+from turnlog.transcripts.kinds import AgentState, topic_of
 from turnlog.transcripts.queries.chapters import CallFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.usage.prices import find_context_window

@@ -36,7 +36,7 @@ from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit as Found
 from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.lines.passage import PassageKind
+from turnlog.transcripts.lines.passages import PassageKind
 
 
 class Mark(Struct, frozen=True, gc=False, kw_only=True):

@@ -31,14 +31,12 @@ from turnlog.server.values import (
     view,
 )
 from turnlog.server.windows import find_window, view_window
-from turnlog.transcripts.actions import report_of
-from turnlog.transcripts.conversation.placements import Rule
-from turnlog.transcripts.hooks.deliveries import HookDelivery, match_lines
-from turnlog.transcripts.hooks.lines import HookRun, merge_runs, read_hook_line
-from turnlog.transcripts.hooks.table import GROUPS, HookGroup
+from turnlog.transcripts.actions import HookRun, merge_runs, read_hook_line, report_of
+from turnlog.transcripts.conversation.messages import Rule
+from turnlog.transcripts.hooks import GROUPS, HookDelivery, HookGroup, match_lines
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE, Chapter
-from turnlog.transcripts.queries.timeline import SessionTimeline
-from turnlog.transcripts.records import MessageRecord
+from turnlog.transcripts.queries.sessions import SessionActions
+from turnlog.transcripts.segments import MessageRecord
 
 
 class HookCommand(Struct, frozen=True, gc=False, kw_only=True):
@@ -148,7 +146,7 @@ _MOST_LINES = 20_000
 
 
 def view_timeline(
-    session: SessionTimeline,
+    session: SessionActions,
     chapter: Chapter | None,
     rows: Sequence[MessageRecord],
     messages: Sequence[Message],
@@ -213,7 +211,7 @@ def list_notes(
     return notes
 
 
-def list_runs(session: SessionTimeline, hooks: Sequence[HookDelivery]) -> dict[int, list[HookRun]]:
+def list_runs(session: SessionActions, hooks: Sequence[HookDelivery]) -> dict[int, list[HookRun]]:
     """Return the commands of hook events, by their numbers, as lines of the session's files tell of them."""
     lines = list(islice(session.list_hook_lines(hooks), _MOST_HOOK_LINES))
     told = [event.told for _, event in lines]
@@ -234,7 +232,7 @@ def list_runs(session: SessionTimeline, hooks: Sequence[HookDelivery]) -> dict[i
     return {number: merge_runs(runs) for number, runs in found.items()}
 
 
-def _find_told(session: SessionTimeline, chapter: Chapter, rows: Sequence[MessageRecord]) -> set[int]:
+def _find_told(session: SessionActions, chapter: Chapter, rows: Sequence[MessageRecord]) -> set[int]:
     """Return the messages that say nothing but what a hook event tells that was delivered."""
     telling = [row.lines[0] for row in rows if row.rule in _TELLING and row.own_lines == 1]
     events = [event for event in chapter.list_events_at(telling) if event.hook is not None]

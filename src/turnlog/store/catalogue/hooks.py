@@ -16,7 +16,7 @@ from turnlog.store.model import Scope
 from turnlog.store.search.index import HOOKS, TextIndex
 from turnlog.store.search.paging import read_delivery
 from turnlog.store.search.texts import build_text
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 
 _NAMES = HookDelivery.__struct_fields__
 _KEPT = [name for name in _NAMES if name != "id"]

@@ -21,7 +21,7 @@ from turnlog.store.catalogue.archive import CatalogueArchive, StoredFile
 from turnlog.store.catalogue.database import MOST, Connection, Row, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
 from turnlog.store.model import Scope, SourceKind
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.segments import (
     SEGMENT,

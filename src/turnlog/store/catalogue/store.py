@@ -51,11 +51,11 @@ from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
 from turnlog.store.search.surroundings import CatalogueTextRows
 from turnlog.store.usage.recounting import RecountedUsage
 from turnlog.store.usage.source import StoredUsage
-from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 from turnlog.transcripts.usage.prices import Charger
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.queries.actions import SessionActions
+    from turnlog.transcripts.queries.sessions import SessionActions
 
 T = TypeVar("T")
 
@@ -225,7 +225,7 @@ class CatalogueStore:
         """Return all that is kept of one session, as it is now; it stays so until it is closed."""
         with self._database.reading(scope) as connection:
             # Lists and hits are asked of all sessions, and need nothing of what is asked about one.
-            actions = import_module("turnlog.transcripts.queries.actions").SessionActions
+            actions = import_module("turnlog.transcripts.queries.sessions").SessionActions
             yield actions(CatalogueSession(connection, self._archive, self._segments, scope, key, hooks))
 
     def maintain(

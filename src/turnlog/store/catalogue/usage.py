@@ -40,10 +40,9 @@ from turnlog.store.usage.source import (
     choose_reported,
     read_reported,
 )
-from turnlog.transcripts.records import SightingRecord
-from turnlog.transcripts.usage.election import SightingFold
+from turnlog.transcripts.segments import SightingRecord
 from turnlog.transcripts.usage.prices import Charger, PriceTable, find_table, identify_list
-from turnlog.transcripts.usage.tokens import Terms, Tokens
+from turnlog.transcripts.usage.tokens import SightingFold, Terms, Tokens
 
 _GROUPS = """
 SELECT g.id, e.key, e.origin, e.person, e.project, e.title, g.session_id, g.model, g.agent, g.skill,

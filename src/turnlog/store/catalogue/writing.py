@@ -27,7 +27,7 @@ from turnlog.store.catalogue.usage import UsageKeeper
 from turnlog.store.interface import ChangeKind
 from turnlog.store.model import Scope
 from turnlog.store.search.index import TextIndex
-from turnlog.transcripts.files.fingerprints import Change, Checkpoint
+from turnlog.transcripts.session_files import Change, Checkpoint
 
 _NOTHING = (0, 0, 0, 0, 0, None, None)
 """The progress of a generation that is not there."""

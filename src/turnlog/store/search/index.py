@@ -19,7 +19,7 @@ from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.normal import is_spaceless, normalise
 from turnlog.store.search.paging import SearchOrder, SearchPage, TextKey
 from turnlog.store.search.texts import OVERLAP, Tokens, index_form, pair_characters, term_tokens
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 Counts = tuple[int, ...]
 """In how many cells of a text each term of a query may be."""

@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from turnlog.errors import ArchiveError, CursorError, SearchCancelledError
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.matcher import Matcher, Setting, Sieve, Snippet, build_snippet
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.hooks.deliveries import HookDelivery
-    from turnlog.transcripts.lines.passage import Passage, PlainLine
+    from turnlog.transcripts.hooks import HookDelivery
+    from turnlog.transcripts.lines.passages import Passage, PlainLine
 
 TextKey = tuple[int, int, int]
 """By which texts are ordered: their time, then two numbers of the engine's own that never change."""
@@ -129,7 +129,7 @@ class LineTexts:
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
-        self._plain: PlainLine | None = _load("turnlog.transcripts.lines.passage").read_plainly(raw)
+        self._plain: PlainLine | None = _load("turnlog.transcripts.lines.passages").read_plainly(raw)
 
     @property
     def branch(self) -> str | None:
@@ -152,7 +152,7 @@ class LineTexts:
     def _read(self) -> tuple[str | None, list[Passage]]:
         line = _load("turnlog.messages").decode(self._raw)
         branch = getattr(line.entry, "git_branch", None)
-        passages = _load("turnlog.transcripts.lines.passages").list_passages(line)
+        passages = _load("turnlog.transcripts.lines.passage_readers").list_passages(line)
         return branch if isinstance(branch, str) else None, passages
 
 
@@ -184,7 +184,7 @@ class TextReader:
 
 def read_delivery(delivery: HookDelivery) -> list[Passage]:
     """Return what is searched of a hook's payload."""
-    found: list[Passage] = _load("turnlog.transcripts.lines.passage").list_hook_passages(delivery)
+    found: list[Passage] = _load("turnlog.transcripts.lines.passages").list_hook_passages(delivery)
     return found
 
 

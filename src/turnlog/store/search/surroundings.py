@@ -22,11 +22,10 @@ from turnlog.store.search.language import And, Filter, Node, Not, Or
 from turnlog.store.search.matcher import Matcher, Setting
 from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit
 from turnlog.store.search.texts import KINDS
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter as Records
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.records import CallRecord, LineRecord, MessageRecord
-from turnlog.transcripts.segments import AGENTS, SEGMENT, Segment
+from turnlog.transcripts.segments import AGENTS, SEGMENT, CallRecord, LineRecord, MessageRecord, Segment
 
 _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"

@@ -36,7 +36,7 @@ from turnlog.store.search.normal import (
 )
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.lines.passage import Passage
+    from turnlog.transcripts.lines.passages import Passage
 
 INDEX_FORM = 1
 """The version of these rules and of `normalise`: an index of another one is made anew."""

@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.instants import from_microseconds, to_microseconds
-from turnlog.transcripts.usage.election import MessageUsage
 from turnlog.transcripts.usage.prices import Charger, Quote, charge
-from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Tokens
+from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, MessageUsage, Tokens
 
 QUARTER = 900_000_000
 """A quarter of an hour, in microseconds."""

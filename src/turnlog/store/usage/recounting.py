@@ -24,9 +24,9 @@ from turnlog.store.usage.source import (
     build_call_use,
     read_reported,
 )
-from turnlog.transcripts.records import SightingRecord
-from turnlog.transcripts.usage.election import SightingFold
+from turnlog.transcripts.segments import SightingRecord
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable
+from turnlog.transcripts.usage.tokens import SightingFold
 
 
 class RecountedUsage:

@@ -15,7 +15,7 @@ from turnlog.store.usage.report import CallTally, ReportedCost, Tally, UsageRow
 from turnlog.transcripts.usage.prices import PriceTable
 
 if TYPE_CHECKING:  # a report of files needs no records
-    from turnlog.transcripts.records import CallRecord
+    from turnlog.transcripts.segments import CallRecord
 
 _COUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",

@@ -30,7 +30,7 @@ from turnlog.testing.contracts.base import (
 )
 from turnlog.testing.memory_session import FileRecords
 from turnlog.testing.row_builders import make_message, make_session_row
-from turnlog.transcripts.files.fingerprints import Change
+from turnlog.transcripts.session_files import Change
 
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"

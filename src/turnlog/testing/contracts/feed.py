@@ -28,8 +28,7 @@ from turnlog.testing.contracts.base import (
     unpack_files,
 )
 from turnlog.testing.row_builders import make_message, make_session_row
-from turnlog.transcripts.records import TurnRecord
-from turnlog.transcripts.segments import PART, SEGMENT
+from turnlog.transcripts.segments import PART, SEGMENT, TurnRecord
 
 P = TypeVar("P")
 

@@ -11,9 +11,8 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_lines
 from turnlog.testing.contracts.base import CareBase, keep, read_file
 from turnlog.testing.memory_session import MemorySession
-from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery, Told
-from turnlog.transcripts.queries.actions import SessionActions
-from turnlog.transcripts.queries.timeline import HookPlace
+from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelivery, HookMention
+from turnlog.transcripts.queries.sessions import HookPlace, SessionActions
 
 _SECOND = 1_000_000_000
 _BEGIN = 1_767_312_000 * _SECOND
@@ -193,7 +192,10 @@ class HookContract(CareBase):
                     under = session.list_hooks_under(own_file, range(9), above=True)
                     assert under == plain.list_hooks_under(plain_file, range(9), above=True)
                     assert under.total > 0
-                told = [Told("PreToolUse", "call-session-1-main-1", None), Told("Stop", None, _BEGIN // 1000)]
+                told = [
+                    HookMention("PreToolUse", "call-session-1-main-1", None),
+                    HookMention("Stop", None, _BEGIN // 1000),
+                ]
                 assert session.list_hooks_near(told) == plain.list_hooks_near(told) != []
             with store.open_session(LOCAL, batch.key) as session:
                 assert session.list_hooks_at(numbers) == []

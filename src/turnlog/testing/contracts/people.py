@@ -31,9 +31,9 @@ from turnlog.testing.contracts.base import (
 from turnlog.testing.contracts.lists import find_marks
 from turnlog.testing.row_builders import TIME
 from turnlog.testing.scanning import Scan
-from turnlog.transcripts.files.locate import locate_path
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, Told
-from turnlog.transcripts.queries.actions import ActionKind
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, HookMention
+from turnlog.transcripts.queries.sessions import ActionKind
+from turnlog.transcripts.session_files import locate_path
 
 ADA = Scope(LOCAL.owner, Viewer(person="ada", team=True))
 BOB = Scope(LOCAL.owner, Viewer(person="bob", team=True))
@@ -443,7 +443,7 @@ class PeopledCareContract(CareBase):
             hooks_at = session.list_hooks_at(numbers)
             assert [each.id for each in hooks_at] == sorted(found)
             assert {*session.find_hook_places(hooks_at)} == found
-            near = session.list_hooks_near([Told("Stop", "call", 0)])
+            near = session.list_hooks_near([HookMention("Stop", "call", 0)])
             assert {each.id for each in near} == found
             actions = session.list_actions()
             assert {each.number for each in actions if each.kind is ActionKind.HOOK} == found

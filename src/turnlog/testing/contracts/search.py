@@ -21,7 +21,7 @@ from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.contracts.base import CareBase, ContractBase, keep, read_records
 from turnlog.testing.row_builders import TIME, make_session_row
 from turnlog.testing.scanning import Scan
-from turnlog.transcripts.hooks.deliveries import HookDelivery
+from turnlog.transcripts.hooks import HookDelivery
 
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")

@@ -6,38 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.messages import Line
-from turnlog.transcripts.calls.builder import CallBuilder
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import Result
-from turnlog.transcripts.conversation.compactions import Compaction, build_compactions
-from turnlog.transcripts.conversation.line_index import CallPlaces, LineIndex
-from turnlog.transcripts.conversation.lineage import LineageBuilder
-from turnlog.transcripts.conversation.message import Message
-from turnlog.transcripts.conversation.placements import Placement
-from turnlog.transcripts.conversation.timeline import Stretch, TimelineBuilder
+from turnlog.transcripts.call_builder import CallBuilder
+from turnlog.transcripts.calls import Call, Result
+from turnlog.transcripts.conversation.lineage import CallPlaces, LineageBuilder, LineIndex
+from turnlog.transcripts.conversation.messages import Compaction, Message, Placement, build_compactions
+from turnlog.transcripts.conversation.timeline import Growth, TimelineBuilder
 from turnlog.transcripts.conversation.tree import Tree, TreeBuilder
-
-
-class Growth(Struct, frozen=True, gc=False):
-    """What of a conversation is new, or may be another than it was."""
-
-    line: int
-    """From which line on lines are new."""
-    message: int
-    """From which message on messages are new: 0 if all of them were built anew."""
-    touched: frozenset[int] = frozenset()
-    """Messages before to which something was added."""
-    flipped: frozenset[int] = frozenset()
-    """Messages before that came on the active way, or off it."""
-    moved: tuple[int, ...] = ()
-    """Lines before that belong to other messages."""
-    calls: tuple[int, ...] = ()
-    """Calls that are new or have changed, in order."""
-    anchored: int = 0
-    """From which line on lines may stand at or below other messages than before."""
 
 
 class Conversation:
@@ -125,26 +102,26 @@ class Conversation:
         for name in self.__dict__.keys() & _COPIES:
             del self.__dict__[name]
         calls = paired.extend(self._lines[start:])
-        stretch: Stretch | None = None
+        growth: Growth | None = None
         if start and built == _PARTS:
             late = self._index.extend(self._lines[start:])
             late = self._places.update(calls, start) or late or paired.builder.moves > moves
-            stretch = None if late else self._timeline.extend(calls)
+            growth = None if late else self._timeline.extend(calls)
         flipped: frozenset[int] | None = None
-        if stretch is not None and self._lineage.extend(calls):
-            flipped = self.live_tree.extend(stretch.message, stretch.line)
-        if stretch is None or flipped is None:
+        if growth is not None and self._lineage.extend(calls):
+            flipped = self.live_tree.extend(growth.message, growth.anchored)
+        if growth is None or flipped is None:
             # Only what the lines themselves tell is left; all else is built anew when somebody asks for it.
             for name in built:
                 del self.__dict__[name]
             return Growth(start, 0, calls=calls)
-        return Growth(start, stretch.message, stretch.touched, flipped, stretch.moved, calls, stretch.line)
+        return replace(growth, flipped=flipped, calls=calls)
 
     def read_through(self, take: Callable[[Line], object]) -> None:
         """Build what is gathered line by line, and let `take` see each line, too: all in one go."""
         self._paired, self._index = _Paired(), LineIndex(among=self._lines)
-        for first in range(0, len(self._lines), _STRETCH):
-            lines = self._lines[first : first + _STRETCH]
+        for first in range(0, len(self._lines), _AT_ONCE):
+            lines = self._lines[first : first + _AT_ONCE]
             self._paired.extend(lines)
             self._index.extend(lines)
             for line in lines:
@@ -244,7 +221,7 @@ class Conversation:
         return lineage
 
 
-_STRETCH = 512
+_AT_ONCE = 512
 _RELEASED: Any = None
 _COPIES = frozenset({"lines", "calls", "messages", "placements", "tree", "compactions"})
 _PARTS = frozenset({"_index", "_places", "_timeline", "_lineage", "live_tree"})

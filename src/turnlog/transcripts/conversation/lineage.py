@@ -15,25 +15,159 @@ Every parent that is not simply an edge is listed as a `Detour`, with its reason
 
 Lines that come later follow others, and as a rule that is all. Where one changes what an earlier line follows
 (it was missing, it is the call of a result, it is about a compaction), all is built anew.
+
+`LineIndex` finds lines by name and identity, `CallPlaces` where calls are made, repeated and answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
 from turnlog.messages import UNSET, Line
-from turnlog.messages.compaction import CompactionEntry
+from turnlog.messages.entries import CompactionEntry
 from turnlog.messages.legacy import StoredType
 from turnlog.messages.metadata import Summary
 from turnlog.messages.system import CompactBoundary, CompactMetadata, PreservedMessages, PreservedSegment
-from turnlog.transcripts.calls.call import Call
-from turnlog.transcripts.calls.results import Place
-from turnlog.transcripts.conversation.line_index import LineIndex
+from turnlog.transcripts.calls import Call, Place
 from turnlog.transcripts.lines.blocks import find_stored_type
+
+
+class LineIndex:
+    """Where each line stands. Of lines with the same uuid the first is the line, the others are copies."""
+
+    def __init__(self, lines: Sequence[Line] = (), among: Sequence[Line] = ()) -> None:
+        """Take the first lines; `among` are all, which may become more."""
+        self.by_uuid: dict[str, int] = {}
+        self.copies: dict[int, int] = {}
+        """Of which earlier line a line is a copy."""
+        self.awaited: set[str] = set()
+        """What somebody looked for in vain: a line of that name changes what was made of others."""
+        self._by_id: dict[int, int] = {}
+        """Of lines that do not know it themselves."""
+        self._among = among
+        self._count = 0
+        self.extend(lines)
+
+    def extend(self, lines: Iterable[Line]) -> bool:
+        """Take the next lines; tell whether any of them was looked for before it came."""
+        by_uuid, by_id, awaited = self.by_uuid, self._by_id, self.awaited
+        was_awaited, among = False, self._among
+        position = self._count
+        for line in lines:
+            if getattr(line, "position", None) != position or not among:
+                by_id[id(line)] = position
+            uuid = getattr(line.entry, "uuid", None)
+            if type(uuid) is str:
+                first = by_uuid.setdefault(uuid, position)
+                if first != position:
+                    self.copies[position] = first
+                elif uuid in awaited:
+                    was_awaited = True
+            position += 1
+        self._count = position
+        return was_awaited
+
+    def finish(self) -> None:
+        """Let go of all names: lines are only found by identity from now on."""
+        self.by_uuid.clear()
+        self.copies.clear()
+        self.awaited.clear()
+
+    def find(self, line: Line) -> int | None:
+        """Return the position of a line, by identity; None if it is not among them."""
+        found = self._by_id.get(id(line))
+        if found is not None:
+            return found
+        # A line may say which position it has; what counts is whether it stands there.
+        position: int | None = getattr(line, "position", None)
+        if position is None or position >= len(self._among) or self._among[position] is not line:
+            return None
+        return position
+
+    def look_for(self, uuid: str) -> int | None:
+        """Return the position of the line with a uuid; None if there is none so far, which is noted."""
+        found = self.by_uuid.get(uuid)
+        if found is None:
+            self.awaited.add(uuid)
+        return found
+
+
+class CallPlaces:
+    """The places of the calls of some lines."""
+
+    def __init__(self, calls: Sequence[Call], index: LineIndex) -> None:
+        """Take the calls that there are; more may come behind them, and those may change."""
+        self.calls = calls
+        self._lines = array("i")
+        """The line that makes each call; none is before that of the call before."""
+        self.homes: dict[int, int] = {}
+        """The line of the call that a line answers, or repeats."""
+        self.by_id: dict[str, int] = {}
+        """The line that makes a call."""
+        self._awaited: set[str] = set()
+        self._index = index
+        self._known = 0
+        self._answers: dict[int, int] = {}  # the first call that a line answers or repeats
+        self.update(range(len(calls)), 0)
+
+    def update(self, touched: Iterable[int], first_line: int) -> bool:
+        """Take calls that are new or changed, in order; lines from `first_line` on were not asked about yet.
+
+        Tell whether that changes what was said of lines before them.
+        """
+        late = False
+        for position in touched:
+            call = self.calls[position]
+            at = self._index.find(call.place.line)
+            if at is None:
+                raise ValueError("a call is in none of the lines that it was found in")
+            if position >= self._known:
+                self._known = position + 1
+                self._lines.append(at)
+                if call.id is not None:
+                    self.by_id[call.id] = at
+                    late = late or call.id in self._awaited
+            for place in _list_places(call):
+                found = self._index.find(place.line)
+                if found is not None and position < self._answers.get(found, len(self.calls)):
+                    self._answers[found], self.homes[found] = position, at
+                    late = late or found < first_line
+        return late
+
+    def finish(self) -> None:
+        """Let go of all but which calls lines make: nothing comes any more."""
+        for found in (self.homes, self.by_id, self._answers):
+            found.clear()
+
+    def look_for(self, call: str) -> int | None:
+        """Return the line that makes a call; None if none does so far, which is noted."""
+        found = self.by_id.get(call)
+        if found is None:
+            self._awaited.add(call)
+        return found
+
+    def list_made(self, lines: Iterable[int]) -> list[Call]:
+        """Return the calls that some lines make."""
+        return [self.calls[position] for line in lines for position in self.find_made(line)]
+
+    def find_made(self, line: int) -> range:
+        """Return which calls a line makes."""
+        return range(bisect_left(self._lines, line), bisect_right(self._lines, line))
+
+
+def _list_places(call: Call) -> Iterator[Place]:
+    """Yield where a call is repeated, and where it is answered."""
+    yield from call.copies
+    if call.result is not None:
+        yield call.result.place
+    for result in call.other_results:
+        yield result.place
 
 
 def list_in_order(parents: Sequence[int | None]) -> list[int]:
@@ -67,6 +201,22 @@ def cut_circles(parents: list[int | None]) -> list[int]:
             parents[first] = None
             cut.append(first)
     return cut
+
+
+def measure_depths(parents: Sequence[int | None], positions: Iterable[int]) -> dict[int, int]:
+    """Return how many others are above some positions; there must be no circles."""
+    depths: dict[int, int] = {}
+    for start in positions:
+        trail: list[int] = []
+        at: int | None = start
+        while at is not None and at not in depths:
+            trail.append(at)
+            at = parents[at]
+        depth = -1 if at is None else depths[at]
+        for own in reversed(trail):
+            depth += 1
+            depths[own] = depth
+    return depths
 
 
 def is_forward(index: int, parent: int | None) -> bool:
@@ -221,7 +371,7 @@ class LineageBuilder:
 
     def _relink_compactions(self) -> None:
         """Put what each compaction kept behind its summary."""
-        relinking = Relinking(self.parents, self._index)
+        relinking = CompactionRelinker(self.parents, self._index)
         for index in self._boundaries:
             entry: Any = self.lines[index].entry
             metadata = entry.compact_metadata
@@ -257,9 +407,10 @@ class LineageBuilder:
         entry = self.lines[index].entry
         if type(getattr(entry, "uuid", None)) is not str:
             return
-        lane = getattr(entry, "parent_tool_use_id", None)
-        self.parents[index] = self._streamed.get(lane if isinstance(lane, str) else None)
-        self._streamed[lane if isinstance(lane, str) else None] = index
+        told = getattr(entry, "parent_tool_use_id", None)
+        lane = told if isinstance(told, str) else None
+        self.parents[index] = self._streamed.get(lane)
+        self._streamed[lane] = index
 
     def _follow_order(self, index: int, previous: int | None) -> None:
         """Link what may stand behind a gap; all else that names no parent is a root."""
@@ -298,7 +449,7 @@ class LineageBuilder:
             self._move(index, holder, Reason.CALL)
 
 
-class Relinking:
+class CompactionRelinker:
     """Moves lines about compactions; those that these name and that are missing are noted in the index."""
 
     def __init__(self, parents: list[int | None], index: LineIndex) -> None:

@@ -25,10 +25,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.transcripts.calls.call import Call
+from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.lineage import Lineage, cut_circles, is_forward, list_in_order
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import FATES, Fate, Placement, Rule
+from turnlog.transcripts.conversation.messages import FATES, Fate, Lane, Message, Placement, Rule
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.categories import Author
 
@@ -304,7 +303,7 @@ class Branches:
             todo += reversed(self._edges.list_children(own))
 
 
-class Way:
+class ActivePath:
     """The way to where the conversation stands: to the message that is the newest, or said to be it.
 
     Where nobody but sub-agents speaks, it is the way to the last message.
@@ -453,7 +452,7 @@ class TreeBuilder:
     ) -> None:
         """Take lines, the line that each follows, whether any follows one further down, and the messages."""
         self.edges = Edges(lineage, forward, messages, placements)
-        self.way = Way(lines, messages, placements, self.edges)
+        self.way = ActivePath(lines, messages, placements, self.edges)
         self._forks = Forks(messages, self.edges)
         self._branches = Branches(self.edges)
 

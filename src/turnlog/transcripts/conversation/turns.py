@@ -21,13 +21,12 @@ from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.envelope import read_microseconds
 from turnlog.messages.system import TurnDuration
-from turnlog.transcripts.calls.call import Call, Touched, list_touched
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.calls import Call, Touched, list_touched
+from turnlog.transcripts.conversation.messages import Lane, Message, Rule
 from turnlog.transcripts.conversation.tree import Tree
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.usage.election import MessageUsage, Totals, build_total
 from turnlog.transcripts.usage.prices import Bill, Ledger, Prices
+from turnlog.transcripts.usage.tokens import MessageUsage, Totals, build_total
 
 
 class Turn(Struct, frozen=True, gc=False, kw_only=True):
@@ -177,7 +176,7 @@ _NONE = -1
 _AGENT, _COMMAND, _NOTICE, _PROMPT = Lane.AGENT, Rule.COMMAND, Rule.NOTICE, Rule.PROMPT
 
 
-class Divided(Struct, frozen=True, gc=False):
+class TurnChanges(Struct, frozen=True, gc=False):
     """What of a division is another than it was."""
 
     turn: int
@@ -228,7 +227,7 @@ class Division:
         """How many ends each turn has."""
         self._seen = 0
 
-    def extend(self, message: int = 0, line: int = 0) -> Divided:
+    def extend(self, message: int = 0, line: int = 0) -> TurnChanges:
         """Take messages from one on, which are new, and lines from one on, which may be about others now."""
         changed = self._find_answered(message)
         low = min((message, *(command for command in changed if command < message)))
@@ -246,7 +245,7 @@ class Division:
                 touched.add(turn)
         touched |= self._read_ends()
         moved = {own for own, turn in enumerate(before, low) if self.turn_of[own] != turn}
-        return Divided(count, frozenset(turn for turn in touched if turn < count), frozenset(moved))
+        return TurnChanges(count, frozenset(turn for turn in touched if turn < count), frozenset(moved))
 
     def _find_answered(self, message: int) -> set[int]:
         """Find the commands that are answered, behind what the system has to say; return those that changed."""
@@ -331,7 +330,7 @@ class Division:
         return touched
 
 
-class Share(Struct, frozen=True, gc=False):
+class TurnShare(Struct, frozen=True, gc=False):
     """What one message adds to its turn."""
 
     time: int | None = None
@@ -354,7 +353,7 @@ class TurnTally:
         self._ledger = ledger
         self._find_usage = find_usage
         self._numbers: list[int] = []
-        self._shares: list[Share] = []
+        self._shares: list[TurnShare] = []
         self._changed: Counter[str] = Counter()
         self._agents: Counter[str] = Counter()
         self._answers: Counter[str] = Counter()
@@ -386,7 +385,7 @@ class TurnTally:
         """What it cost, and what of that is not known."""
         return self._ledger.build()
 
-    def extend(self, numbers: Iterable[int], find_share: Callable[[int], Share]) -> None:
+    def extend(self, numbers: Iterable[int], find_share: Callable[[int], TurnShare]) -> None:
         """Take the messages that the turn has, of which those before the first that is new are the same."""
         for number in numbers:
             share = find_share(number)
@@ -402,7 +401,7 @@ class TurnTally:
         del self._numbers[left:], self._shares[left:]
         return left
 
-    def put(self, number: int, share: Share) -> None:
+    def put(self, number: int, share: TurnShare) -> None:
         """Take a message that has changed."""
         at = bisect_left(self._numbers, number)
         self._add(self._shares[at], -1)
@@ -416,7 +415,7 @@ class TurnTally:
                 self._drop(answer)
                 self._count(answer)
 
-    def _add(self, share: Share, sign: int) -> None:
+    def _add(self, share: TurnShare, sign: int) -> None:
         self.calls += sign * share.calls
         for counter, names in ((self._changed, share.changed), (self._agents, share.agents)):
             for name in names:

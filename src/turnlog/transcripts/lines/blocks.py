@@ -32,12 +32,18 @@ from turnlog.messages.blocks import (
     WebFetchToolResultBlock,
     WebSearchToolResultBlock,
 )
-from turnlog.messages.compaction import CompactionEntry, CompactionPhase
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UnknownEntry, UserEntry
+from turnlog.messages.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    CompactionPhase,
+    UnknownEntry,
+    UserEntry,
+)
 from turnlog.messages.legacy import Api003, Document003, StoredType
 from turnlog.messages.message import Message as ApiMessage
-from turnlog.messages.sdk import AssistantMessage, UserFields, UserMessage, UserMessageReplay
+from turnlog.messages.sdk.messages import AssistantMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.messages.system import SystemNotice
 
 CallBlock = ToolUseBlock | ServerToolUseBlock | McpToolUseBlock
@@ -153,14 +159,9 @@ def content_text(content: object) -> str:
         return content
     if isinstance(content, ApiMessage):
         return content_text(content.content)
-    if not isinstance(content, tuple):
-        return ""
-    return "\n\n".join(_pieces(content))
-
-
-def _pieces(content: Iterable[object]) -> list[str]:
-    texts = (piece.text if isinstance(piece, TextBlock) else piece for piece in content)
-    return [text for text in texts if isinstance(text, str) and text.strip()]
+    pieces = content if isinstance(content, tuple) else ()
+    texts = (piece.text if isinstance(piece, TextBlock) else piece for piece in pieces)
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 def _field_text(value: object) -> str:
@@ -181,12 +182,8 @@ def _compaction_text(entry: Any) -> str:
     return next((text for text in said if text), _PHASES[entry.phase])
 
 
-def _unknown_text(entry: Any) -> str:
-    return str(entry.raw.decode("utf-8", "replace"))
-
-
 _READERS: dict[type, Callable[[Any], str]] = {
     AttachmentEntry: _attachment_text,
     CompactionEntry: _compaction_text,
-    UnknownEntry: _unknown_text,
+    UnknownEntry: lambda entry: str(entry.raw.decode("utf-8", "replace")),
 }

@@ -16,42 +16,29 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from turnlog.messages import Dialect, Line, UnsetType
+from turnlog.messages import Dialect, Line, UnsetType, metadata, sdk
 from turnlog.messages.attachments import HOOK_ATTACHMENTS, QueuedCommand
 from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.compaction import CompactionEntry
 from turnlog.messages.dialects import AnyEntry
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, PromptSource, UserEntry
+from turnlog.messages.entries import (
+    AgentProgress,
+    AssistantEntry,
+    AttachmentEntry,
+    CompactionEntry,
+    HookProgress,
+    ProgressEntry,
+    PromptSource,
+    UserEntry,
+)
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookInput, StopFailureHookInput
 from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.message import Message, MessageOrigin, OriginKind
-from turnlog.messages.metadata import (
-    FileHistoryDelta,
-    FileHistorySnapshot,
-    QueueOperation,
-    SavedHookContext,
-    Summary,
-)
-from turnlog.messages.progress import AgentProgress, HookProgress
-from turnlog.messages.sdk import (
-    ApiRetryMessage,
-    AssistantMessage,
-    HookProgressMessage,
-    HookResponseMessage,
-    HookStartedMessage,
-    MirrorErrorMessage,
-    PartialAssistantMessage,
-    ResultMessage,
-    SessionWritesLostMessage,
-    TaskProgressMessage,
-    ThinkingTokensMessage,
-    ToolProgressMessage,
-    UserFields,
-    has_failed,
-)
+from turnlog.messages.metadata import SavedHookContext
+from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserFields
+from turnlog.messages.sdk.stream import has_failed
 from turnlog.messages.system import ApiErrorNotice, Level, SystemFields
-from turnlog.messages.tool_io import INPUTS
+from turnlog.messages.tool_io.registry import INPUTS
 from turnlog.transcripts.kinds import Category, MessageType, Role
 from turnlog.transcripts.lines.blocks import (
     find_stored_type,
@@ -69,24 +56,24 @@ from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of
 ROLES: Mapping[type, Role] = MappingProxyType(
     {
         ProgressEntry: Role.PROGRESS,
-        Summary: Role.SUMMARY,
+        metadata.Summary: Role.SUMMARY,
         # The stream's ways to say that something is under way.
-        PartialAssistantMessage: Role.PROGRESS,
-        ToolProgressMessage: Role.PROGRESS,
-        TaskProgressMessage: Role.PROGRESS,
-        HookProgressMessage: Role.PROGRESS,
-        ThinkingTokensMessage: Role.PROGRESS,
+        sdk.PartialAssistantMessage: Role.PROGRESS,
+        sdk.ToolProgressMessage: Role.PROGRESS,
+        sdk.TaskProgressMessage: Role.PROGRESS,
+        sdk.HookProgressMessage: Role.PROGRESS,
+        sdk.ThinkingTokensMessage: Role.PROGRESS,
     }
 )
 """The role of entries that are neither prompts nor answers; all that is not listed is the system's."""
 
 CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
     {
-        Summary: None,
+        metadata.Summary: None,
         SavedHookContext: Category.HOOK,
-        FileHistorySnapshot: Category.SNAPSHOT,
-        FileHistoryDelta: Category.SNAPSHOT,
-        QueueOperation: Category.QUEUE,
+        metadata.FileHistorySnapshot: Category.SNAPSHOT,
+        metadata.FileHistoryDelta: Category.SNAPSHOT,
+        metadata.QueueOperation: Category.QUEUE,
         ApiErrorNotice: Category.ERROR,
         # `data` of progress lines
         HookProgress: Category.HOOK_PROGRESS,
@@ -95,16 +82,16 @@ CATEGORIES: Mapping[type, Category | None] = MappingProxyType(
         QueuedCommand: None,
         **dict.fromkeys(HOOK_ATTACHMENTS, Category.HOOK),
         # the stream
-        HookStartedMessage: Category.HOOK,
-        HookResponseMessage: Category.HOOK,
-        HookProgressMessage: Category.HOOK_PROGRESS,
-        TaskProgressMessage: Category.AGENT,
-        PartialAssistantMessage: None,
-        ToolProgressMessage: None,
-        ThinkingTokensMessage: None,
-        ApiRetryMessage: Category.ERROR,
-        MirrorErrorMessage: Category.ERROR,
-        SessionWritesLostMessage: Category.ERROR,
+        sdk.HookStartedMessage: Category.HOOK,
+        sdk.HookResponseMessage: Category.HOOK,
+        sdk.HookProgressMessage: Category.HOOK_PROGRESS,
+        sdk.TaskProgressMessage: Category.AGENT,
+        sdk.PartialAssistantMessage: None,
+        sdk.ToolProgressMessage: None,
+        sdk.ThinkingTokensMessage: None,
+        sdk.ApiRetryMessage: Category.ERROR,
+        sdk.MirrorErrorMessage: Category.ERROR,
+        sdk.SessionWritesLostMessage: Category.ERROR,
         # what hooks are told: an error where the event is one
         PostToolUseFailureHookInput: Category.ERROR,
         StopFailureHookInput: Category.ERROR,
@@ -141,7 +128,7 @@ _THOUGHTS = frozenset({ThinkingBlock, RedactedThinkingBlock})
 _SHOWN = MappingProxyType({role: MessageType(role) for role in Role})
 
 
-_LONE_BLOCKS: Mapping[type | None, MessageType] = {
+_LONE_BLOCKS: Mapping[type, MessageType] = {
     ToolUseBlock: MessageType.TOOL_USE,
     **dict.fromkeys(_THOUGHTS, MessageType.THINKING),
 }
@@ -189,9 +176,9 @@ def list_message_types(line: Line) -> list[MessageType]:
     """
     entry = line.entry
     if type(entry) is AssistantEntry and not _is_error(entry):
-        lone = _LONE_BLOCKS.get(_find_lone_block(entry))  # as nearly all answers of today
-        if lone is not None:
-            return [lone]
+        content = entry.message.content
+        if type(content) is tuple and len(content) == 1 and (lone := _LONE_BLOCKS.get(type(content[0]))):
+            return [lone]  # as nearly all answers of today
     role = role_of(line)
     category = _category(entry, role)
     if category is _ERROR:
@@ -203,11 +190,6 @@ def list_message_types(line: Line) -> list[MessageType]:
     if category is _HOOK and not isinstance(entry, SavedHookContext):
         return [MessageType.HOOK]
     return [_SHOWN[role]]
-
-
-def _find_lone_block(entry: AssistantEntry) -> type | None:
-    content = entry.message.content
-    return type(content[0]) if type(content) is tuple and len(content) == 1 else None
 
 
 def _category(entry: AnyEntry, role: Role) -> Category | None:
@@ -245,14 +227,11 @@ def _answer_types(entry: AssistantEntry | AssistantMessage, role: Role) -> list[
     blocks = list_blocks(entry)
     thoughts = sum(type(block) in _THOUGHTS for block in blocks)
     shown = [MessageType.THINKING] if thoughts else []
-    if role is not _ASSISTANT or list_texts(entry) or _has_more(blocks, thoughts):
+    # There may be more than thoughts and empty texts: fallbacks, images, what nobody knows.
+    has_more = sum(getattr(block, "text", None) is None for block in blocks) > thoughts
+    if has_more or role is not _ASSISTANT or list_texts(entry):
         shown.append(_SHOWN[role])
     return shown
-
-
-def _has_more(blocks: tuple[object, ...], thoughts: int) -> bool:
-    """Tell whether there is more than thoughts and empty texts: fallbacks, images, what nobody knows."""
-    return sum(getattr(block, "text", None) is None for block in blocks) > thoughts
 
 
 def _is_error(entry: AnyEntry) -> bool:
@@ -317,11 +296,6 @@ def author_of(line: Line) -> Author:
     if isinstance(entry, AssistantEntry | AssistantMessage) and entry.message.model == _SYNTHETIC:
         return Author.SYSTEM
     return author
-
-
-def is_program_text(text: str) -> bool:
-    """Tell whether a text in the user's place was written by the program: output, notices, reminders."""
-    return kind_of(text) in PROGRAM_KINDS
 
 
 def is_sidechain(line: Line) -> bool:

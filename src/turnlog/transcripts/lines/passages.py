@@ -1,327 +1,284 @@
-"""What of a line is searched: its passages, each with what it is.
+"""A piece of a line's text that is searched, and what it is; and the text in JSON, without names of members.
 
-A passage is what stands together: a block of a prompt or an answer, what a tool was given, what it answered.
-All of it is text that people read or may ask for. Signatures, images and what else is for machines is left
-out, and so is what repeats another line: progress, the display copy of a result, a workflow's journal.
-
-This is asked of every line of every session. So the reader of a type is looked up, and JSON that nobody
-decoded yet (what tools were given) is decoded once, to its leaves.
+Whoever keeps passages knows which block of its line each is, and of which kind. With that, the text of nearly
+any is found by six small types. All others, and what a line has in the first place, `passage_readers` says,
+which needs the types of all lines: loading them takes longer than a search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, get_args
+import re
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, Literal
 
-from turnlog.messages import UNSET, Line
-from turnlog.messages.attachments import (
-    HOOK_ATTACHMENTS,
-    AgentMention,
-    DirectoryAttachment,
-    FileAttachment,
-    GoalStatus,
-    HookBlockingError,
-    HookErrorDuringExecution,
-    HookNonBlockingError,
-    MaxTurnsReached,
-    QueuedCommand,
-    SelectedLinesInDiff,
-    SelectedLinesInIde,
-    StructuredOutput,
-    TaskStatus,
-    UnknownAttachment,
-)
-from turnlog.messages.base import Unknown
-from turnlog.messages.blocks import (
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    SearchResultBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
-from turnlog.messages.compaction import CompactionEntry
-from turnlog.messages.control import CONTROL_TYPES
-from turnlog.messages.entries import AssistantEntry, AttachmentEntry, MetadataEntry, UnknownEntry, UserEntry
-from turnlog.messages.hook_events import BaseHookInput
-from turnlog.messages.message import Message
-from turnlog.messages.metadata import (
-    AgentName,
-    AiTitle,
-    CustomTitle,
-    JournalFailed,
-    QueueAction,
-    QueueOperation,
-    SavedHookContext,
-    Summary,
-)
-from turnlog.messages.patch import encode_value
-from turnlog.messages.sdk import (
-    AssistantMessage,
-    HookResponseMessage,
-    ResultMessage,
-    UserFields,
-    UserMessage,
-    UserMessageReplay,
-    has_failed,
-)
-from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
-from turnlog.transcripts.hooks.deliveries import HookDelivery
-from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.lines.blocks import content_text, is_call, is_result, text_of, told_error
-from turnlog.transcripts.lines.categories import ROLES
-from turnlog.transcripts.lines.passage import (
-    PLUMBING,
-    Passage,
-    PassageKind,
-    build_passages,
-    json_text,
-    list_hook_passages,
-    value_text,
-)
-from turnlog.transcripts.lines.prompts import PromptKind, kind_of, strip_command_tags
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-# Looking a member up costs as much as making the passage.
-_PROMPT, _ANSWER, _THINKING = PassageKind.PROMPT, PassageKind.ANSWER, PassageKind.THINKING
-_INPUT, _OUTPUT = PassageKind.TOOL_INPUT, PassageKind.TOOL_OUTPUT
-_SUMMARY, _NOTICE = PassageKind.SUMMARY, PassageKind.NOTICE
-_TITLE, _HOOK = PassageKind.TITLE, PassageKind.HOOK
-_COMMAND, _RECAP = PromptKind.COMMAND, PromptKind.RECAP
-_WRITTEN = frozenset(
-    {PromptKind.TYPED, PromptKind.COMMAND, PromptKind.SHELL, PromptKind.TEAMMATE, PromptKind.MEMORY}
-)
-_TOOL_ERROR = "<tool_use_error>"
-PASSAGES = 1
-"""The version of these rules: what was extracted by another one is extracted anew."""
+from turnlog.messages.base import REFUSALS, encode_value
+from turnlog.transcripts.hooks import HookDelivery
 
-_Reader = Callable[[Any], list[Passage]]
-
-_SEEN = frozenset(
+PLUMBING = frozenset(
     {
-        FileAttachment,
-        DirectoryAttachment,
-        SelectedLinesInIde,
-        SelectedLinesInDiff,
-        AgentMention,
-        StructuredOutput,
-        GoalStatus,
-        TaskStatus,
-        MaxTurnsReached,
-        UnknownAttachment,
+        "type",
+        "toolUseID",
+        "tool_use_id",
+        "session_id",
+        "sessionId",
+        "transcript_path",
+        "agent_transcript_path",
+        "permission_mode",
+        "cwd",
+        "signature",
+        "encrypted_content",
+        "encrypted_stdout",
+        "citations",
+        "cache_control",
+        "media_type",
+        "base64",
     }
 )
-"""The attachments that people see; all others are for the model alone."""
-_HOOKS = frozenset(HOOK_ATTACHMENTS)
-_FAILED_HOOKS = frozenset({HookBlockingError, HookErrorDuringExecution, HookNonBlockingError})
-_CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
-_SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})
-"""What says nothing to a reader, or repeats what stands elsewhere, unless it has a reader below."""
+"""Members that say nothing to anybody."""
+
+_LONG = 512
+_BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]+").fullmatch
+_decode = msgspec.json.Decoder(float_hook=str).decode  # numbers as they are written
 
 
-def list_passages(line: Line) -> list[Passage]:
-    """Return what of a line is searched, in order; whatever is in it, this does not raise."""
-    entry = line.entry
-    kind = type(entry)
-    read = _READERS.get(kind)
-    if read is None:
-        read = _READERS[kind] = _find_reader(kind)
-    return read(entry)
+def json_text(data: bytes | Raw, skipped: frozenset[str] = frozenset()) -> str:
+    """Return the text in JSON, a line for each leaf; what cannot be decoded is text as a whole."""
+    try:
+        found = _decode(data)
+    except REFUSALS:  # a number that is too large, or what is nested too deeply
+        return bytes(data).decode("utf-8", "replace")
+    return "\n".join(list_leaves(found, skipped))
 
 
-def _find_reader(kind: type) -> _Reader:
-    """Return how entries of a type are read that has no reader of its own."""
-    if issubclass(kind, BaseHookInput):
-        return _read_hook_input
-    if kind in _SILENT or ROLES.get(kind) is Role.PROGRESS:
-        return lambda entry: []
-    return _read_system if issubclass(kind, SystemFields) else _read_other
+def value_text(value: object) -> str:
+    """Return the text of a typed value, each leaf once: many say the same in several places."""
+    if value is None or value is UNSET:
+        return ""
+    return "\n".join(dict.fromkeys(list_leaves(_decode(encode_value(value)), PLUMBING)))
 
 
-def _read_answer(entry: AssistantEntry | AssistantMessage) -> list[Passage]:
-    failed = _has_failed(entry)
-    said = _NOTICE if failed else _ANSWER
-    content: Any = entry.message.content
-    if type(content) is not tuple:
-        return build_passages(said, content, failed)
-    found: list[Passage] = []
-    for index, block in enumerate(content):
-        kind = type(block)
-        what, is_error = said, failed
-        if kind is TextBlock:
-            text = block.text
-        elif kind is ThinkingBlock:
-            text, what, is_error = block.thinking, _THINKING, False
-        elif kind is ToolUseBlock:
-            text, what, is_error = _input_text(block.input), _INPUT, False
-        else:
-            text, what, is_error = _read_block(block, said)
-        if text and not text.isspace():
-            found.append(Passage(what, index, text, is_error))
+def list_leaves(value: Any, skipped: frozenset[str] = frozenset()) -> list[str]:
+    """Return the strings and numbers in a decoded value, in order; base64 is neither."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind is str:
+            if len(value) < _LONG or not _BASE64(value):
+                found.append(value)
+        elif kind is dict:
+            if skipped and value.get("type") == "base64":  # an image, or a document
+                continue
+            names = [name for name in value if name not in skipped] if skipped else [*value]
+            waiting += [value[name] for name in reversed(names)]
+        elif kind is list:
+            waiting += reversed(value)
+        elif kind is int:
+            found.append(str(value))
     return found
 
 
-def _read_prompt(entry: UserEntry | UserFields) -> list[Passage]:
-    said = _find_kind(entry)
-    content: Any = entry.message.content
-    if type(content) is not tuple:
-        return _read_texts((content,), said) if isinstance(content, str) else []
-    found: list[Passage] = []
-    for index, block in enumerate(content):
-        kind = type(block)
-        if kind is TextBlock:
-            found += _read_text(index, block.text, said)
-            continue
-        if kind is ToolResultBlock:
-            text, what = _output_text(block.content), _OUTPUT
-            is_error = block.is_error is True or text.startswith(_TOOL_ERROR)
+_FAILED_EVENTS = ("PostToolUseFailure", "StopFailure")
+_LONG_LINE = 1 << 20
+"""Of lines that are much longer, not all is read."""
+
+
+class PassageKind(StrEnum):
+    """What a passage is."""
+
+    __hash__ = str.__hash__  # that of enums is written in Python
+
+    PROMPT = "prompt"
+    ANSWER = "answer"
+    THINKING = "thinking"
+    TOOL_INPUT = "tool-input"
+    TOOL_OUTPUT = "tool-output"
+    SUMMARY = "summary"
+    """What a compaction left."""
+    NOTICE = "notice"
+    """What the program says, or put in the user's mouth."""
+    TITLE = "title"
+    HOOK = "hook"
+    """What a hook was told or said."""
+
+
+class Passage(Struct, frozen=True, gc=False):
+    """A piece of a line's text."""
+
+    kind: PassageKind
+    block: int
+    """Which block of the line's content it is; 0 where there are none."""
+    text: str
+    is_error: bool = False
+
+
+def build_passages(kind: PassageKind, text: object, is_error: bool = False) -> list[Passage]:
+    """Return the one passage of a line that says one thing; none if it says nothing."""
+    return [Passage(kind, 0, text, is_error)] if isinstance(text, str) and text.strip() else []
+
+
+def list_hook_passages(delivery: HookDelivery) -> list[Passage]:
+    """Return what of a hook's payload is searched; whatever is in it, this does not raise."""
+    fields = None
+    if delivery.is_readable:
+        with suppress(*REFUSALS):
+            fields = {name: _decode(raw) for name, raw in delivery.fields.items()}
+    if fields is None:
+        return build_passages(PassageKind.HOOK, delivery.payload.decode("utf-8", "replace"))
+    failed = fields.get("hook_event_name") in _FAILED_EVENTS
+    return build_passages(PassageKind.HOOK, "\n".join(list_leaves(fields, PLUMBING)), failed)
+
+
+class _Part(Struct, frozen=True, gc=False):
+    type: str
+    text: str | None = None
+
+
+class _Block(Struct, frozen=True, gc=False):
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    input: Raw | UnsetType = UNSET
+    content: Raw | UnsetType = UNSET
+
+
+class _Message(Struct, frozen=True, gc=False):
+    content: str | list[_Block] | None = None
+
+
+class _Hook(Struct, frozen=True, gc=False, rename="camel"):
+    """What hooks said, in the order in which their types have it."""
+
+    type: Literal["hook_success", "hook_system_message", "hook_additional_context"]
+    hook_name: str | UnsetType = UNSET
+    hook_event: str | UnsetType = UNSET
+    command: str | None | UnsetType = UNSET
+    duration_ms: int | None | UnsetType = UNSET
+    stdout: str | None | UnsetType = UNSET
+    stderr: str | None | UnsetType = UNSET
+    exit_code: int | None | UnsetType = UNSET
+    content: str | None | UnsetType = UNSET
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        ran = (self.command, self.duration_ms, self.stdout, self.stderr, self.exit_code)
+        told = (self.hook_name, self.hook_event, *(ran if self.type == "hook_success" else ()), self.content)
+        return "\n".join(dict.fromkeys(list_leaves([*told])))
+
+
+class PlainLine(Struct, frozen=True, gc=False, rename="camel"):
+    """A line of today's program, as far as it matters for its texts."""
+
+    type: str
+    session_id: str | None = None
+    git_branch: str | None = None
+    message: _Message | None = None
+    content: Raw | UnsetType = UNSET
+    subtype: str | None = None
+    attachment: Raw | UnsetType = UNSET
+    summary: str | None = None
+    custom_title: str | None = None
+    ai_title: str | None = None
+    agent_name: str | None = None
+
+    @property
+    def title(self) -> str | None:
+        """The title that the line is about."""
+        return getattr(self, _TITLES[self.type]) if self.type in _TITLES else None
+
+    def find_text(self, kind: str, block: int) -> str | None:
+        """Return the text of a passage that the line has; None if that takes the types of all lines."""
+        if kind == PassageKind.TITLE:
+            return self.title
+        if kind == PassageKind.PROMPT and self.type == "queue-operation":
+            return _leave_commands(_decode_text(self.content))
+        if kind == PassageKind.NOTICE and self.type == "system" and self.subtype in _TOLD:
+            return _decode_text(self.content)
+        if kind == PassageKind.HOOK and self.type == "attachment":
+            return _read_hook(self.attachment)
+        if self.message is None or self.type not in _SPOKEN:
+            return None
+        content = self.message.content
+        if not isinstance(content, list):
+            found = content if block == 0 and kind in _SAID else None
         else:
-            text, what, is_error = _read_block(block, said or _PROMPT)
-        if text and not text.isspace():
-            found.append(Passage(what, index, text, is_error))
-    return found
+            found = _find_in_block(content[block], kind) if block < len(content) else None
+        return _leave_commands(found) if kind == PassageKind.PROMPT else found
 
 
-def _read_queued(prompt: object) -> list[Passage]:
-    blocks: Any = (prompt,) if isinstance(prompt, str) else prompt if isinstance(prompt, tuple) else ()
-    return _read_texts(getattr(block, "text", block) for block in blocks)
-
-
-def _has_failed(entry: AssistantEntry | AssistantMessage) -> bool:
-    if type(entry) is AssistantEntry:
-        return entry.is_api_error_message is True or entry.is_error is True
-    return isinstance(entry.error, str)
-
-
-def _find_kind(entry: UserEntry | UserFields) -> PassageKind | None:
-    """Return what all text of an entry is; None where each text tells by itself."""
-    if isinstance(entry, UserFields):
-        return _NOTICE if entry.is_synthetic is True else None
-    if entry.is_compact_summary is True:
-        return _SUMMARY
-    return _NOTICE if entry.is_meta is True else None
-
-
-def _read_texts(texts: Iterable[object], said: PassageKind | None = None) -> list[Passage]:
-    return [each for index, text in enumerate(texts) for each in _read_text(index, text, said)]
-
-
-def _read_text(index: int, text: object, said: PassageKind | None) -> list[Passage]:
-    if not isinstance(text, str) or not text or text.isspace():
-        return []
-    if said is None:
-        kind = kind_of(text)
-        if kind is _COMMAND:
-            text = strip_command_tags(text.lstrip())
-        said = _PROMPT if kind in _WRITTEN else _SUMMARY if kind is _RECAP else _NOTICE
-    return [Passage(said, index, text)]
-
-
-def _read_block(block: Any, said: PassageKind) -> tuple[str, PassageKind, bool]:
-    """Return what a block says that is none of the most common ones."""
-    if is_call(block):
-        return _input_text(block.input), _INPUT, False
-    if is_result(block):
-        return _output_text(block.content), _OUTPUT, told_error(block) is True
-    if isinstance(block, ThinkingBlock):
-        return block.thinking, _THINKING, False
-    if isinstance(block, CompactionBlock):
-        return block.content if isinstance(block.content, str) else "", _SUMMARY, False
-    if isinstance(block, DocumentBlock | SearchResultBlock | Unknown):
-        return value_text(block), said, False
-    return "", said, False
-
-
-def _input_text(data: Any) -> str:
-    return "" if data is UNSET else json_text(data)
-
-
-def _output_text(content: Any) -> str:
-    """Return what a tool answered: text, blocks, or the structures of the API's own tools."""
-    if isinstance(content, str):
-        return content
-    if type(content) is not tuple:
-        return value_text(content)
-    texts = (block.text if type(block) is TextBlock else _inner_text(block) for block in content)
-    return "\n".join(text for text in texts if text)
-
-
-def _inner_text(block: object) -> str:
-    return "" if isinstance(block, ImageBlock) else value_text(block)
-
-
-def _read_hook_input(entry: BaseHookInput) -> list[Passage]:
-    return list_hook_passages(HookDelivery(delivery_id="", received_ns=0, payload=encode_value(entry)))
-
-
-def _read_attachment(entry: AttachmentEntry) -> list[Passage]:
-    carried = entry.attachment
-    if isinstance(carried, QueuedCommand):
-        return _read_queued(carried.prompt)
-    kind = type(carried)
-    if kind in _HOOKS:
-        return build_passages(_HOOK, value_text(carried), kind in _FAILED_HOOKS)
-    return build_passages(_NOTICE, value_text(carried)) if kind in _SEEN else []
-
-
-def _read_queue(entry: QueueOperation) -> list[Passage]:
-    return _read_queued(entry.content) if entry.operation is QueueAction.ENQUEUE else []
-
-
-def _read_system(entry: Any) -> list[Passage]:
-    return build_passages(_NOTICE, text_of(entry), entry.level is Level.ERROR or entry.is_error is True)
-
-
-def _read_api_error(entry: ApiErrorNotice) -> list[Passage]:
-    parts = (entry.content, entry.error, entry.cause)
-    texts = [part if isinstance(part, str) else value_text(part) for part in parts]
-    return build_passages(_NOTICE, "\n".join(filter(None, texts)), True)
-
-
-def _read_stop_hooks(entry: StopHookSummary) -> list[Passage]:
-    errors = entry.hook_errors if isinstance(entry.hook_errors, tuple) else ()
-    context = entry.hook_additional_context if isinstance(entry.hook_additional_context, tuple) else ()
-    reason = (entry.stop_reason,) if isinstance(entry.stop_reason, str) else ()
-    return build_passages(_HOOK, "\n".join((*errors, *context, *reason)), bool(errors))
-
-
-def _read_compaction(entry: CompactionEntry) -> list[Passage]:
-    parts = [content_text(part) for part in (entry.prelude, entry.recap) if isinstance(part, Message)]
-    return build_passages(_SUMMARY, "\n\n".join(filter(None, parts)))
-
-
-def _read_unknown(entry: UnknownEntry) -> list[Passage]:
-    return build_passages(_NOTICE, json_text(entry.raw, PLUMBING))
-
-
-def _read_result(entry: ResultMessage) -> list[Passage]:
-    """A success repeats the last answer."""
-    return build_passages(_NOTICE, text_of(entry), True) if has_failed(entry) else []
-
-
-def _read_other(entry: Any) -> list[Passage]:
-    return build_passages(_NOTICE, text_of(entry))
-
-
-_READERS: dict[type, _Reader] = {
-    AssistantEntry: _read_answer,
-    AssistantMessage: _read_answer,
-    UserEntry: _read_prompt,
-    UserMessage: _read_prompt,
-    UserMessageReplay: _read_prompt,
-    AttachmentEntry: _read_attachment,
-    QueueOperation: _read_queue,
-    Summary: lambda entry: build_passages(_TITLE, entry.summary),
-    CustomTitle: lambda entry: build_passages(_TITLE, entry.custom_title),
-    AiTitle: lambda entry: build_passages(_TITLE, entry.ai_title),
-    AgentName: lambda entry: build_passages(_TITLE, entry.agent_name),
-    SavedHookContext: lambda entry: build_passages(_HOOK, content_text(entry.content)),
-    ApiErrorNotice: _read_api_error,
-    StopHookSummary: _read_stop_hooks,
-    CompactionEntry: _read_compaction,
-    UnknownEntry: _read_unknown,
-    ResultMessage: _read_result,
-    HookResponseMessage: lambda entry: build_passages(_HOOK, text_of(entry)),
-    JournalFailed: lambda entry: build_passages(_NOTICE, value_text(entry.error), True),
+_SPOKEN = frozenset({"user", "assistant"})
+_SAID = frozenset({PassageKind.PROMPT, PassageKind.ANSWER, PassageKind.SUMMARY, PassageKind.NOTICE})
+_TOLD = frozenset({"away_summary", "informational", "local_command"})
+_TITLES = {
+    "summary": "summary",
+    "custom-title": "custom_title",
+    "ai-title": "ai_title",
+    "agent-name": "agent_name",
 }
+_COMMAND = "<command-"
+"""How tags begin that are taken out of what people typed."""
+_decode_line = msgspec.json.Decoder(PlainLine).decode
+_decode_hook = msgspec.json.Decoder(_Hook).decode
+_decode_output = msgspec.json.Decoder(str | list[_Part]).decode
+
+
+def read_plainly(raw: bytes) -> PlainLine | None:
+    """Return a line as today's program writes them; None for any other."""
+    try:
+        line = _decode_line(raw) if len(raw) <= _LONG_LINE else None
+    except REFUSALS:
+        return None
+    # Older dialects and the stream name their session in another way, if at all.
+    return None if line is None or (line.session_id is None and line.title is None) else line
+
+
+def _find_in_block(block: _Block, kind: str) -> str | None:
+    if block.type == "text":
+        return block.text if kind in _SAID else None
+    match kind, block.type:
+        case PassageKind.THINKING, "thinking":
+            return block.thinking
+        case PassageKind.TOOL_INPUT, "tool_use":
+            return None if block.input is UNSET else json_text(block.input)
+        case PassageKind.TOOL_OUTPUT, "tool_result":
+            return _join_output(block.content)
+    return None
+
+
+def _join_output(content: Raw | UnsetType) -> str | None:
+    try:
+        found = None if content is UNSET else _decode_output(content)
+    except REFUSALS:
+        return None
+    if found is None or isinstance(found, str):
+        return found
+    if any(
+        part.type not in ("text", "image") or (part.text is None) is (part.type == "text") for part in found
+    ):
+        return None
+    return "\n".join(part.text for part in found if part.text)
+
+
+def _decode_text(content: Raw | UnsetType) -> str | None:
+    try:
+        found = None if content is UNSET else _decode_output(content)
+    except REFUSALS:
+        return None
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def _read_hook(attachment: Raw | UnsetType) -> str | None:
+    try:
+        return None if attachment is UNSET else _decode_hook(attachment).text
+    except REFUSALS:
+        return None
+
+
+def _leave_commands(text: str | None) -> str | None:
+    return None if text is None or _COMMAND in text else text

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
-from turnlog.transcripts.records import CallRecord, EventRecord, LineRecord, MessageRecord, SightingRecord
-from turnlog.transcripts.segments import SEGMENT, BranchPart, Segment, SegmentHead
+from turnlog.transcripts.segments import (
+    SEGMENT,
+    BranchPart,
+    CallRecord,
+    EventRecord,
+    LineRecord,
+    MessageRecord,
+    Segment,
+    SegmentHead,
+    SightingRecord,
+)
 
 _GAP = 2
 """Bytes between lines next to each other."""
-_STRETCH = 1 << 20
+_READ_AT_ONCE = 1 << 20
 """Bytes that are read together."""
 
 
@@ -160,7 +170,7 @@ class Chapter:
             start = spans[-1][0] if spans else 0
             end = line.offset + line.length
             # Lines next to each other are read together.
-            if spans and 0 <= line.offset - sum(spans[-1]) <= _GAP and end - start <= _STRETCH:
+            if spans and 0 <= line.offset - sum(spans[-1]) <= _GAP and end - start <= _READ_AT_ONCE:
                 spans[-1] = start, end - start
             else:
                 spans.append((line.offset, line.length))
@@ -191,26 +201,15 @@ class Chapter:
 
     def list_after(self, first: int, count: int, where: MessageFilter = EVERY_MESSAGE) -> list[MessageRecord]:
         """Return the messages from an index on that are wanted, in order."""
-        found: list[MessageRecord] = []
-        for message in self.list_messages(max(first, 0)):
-            if len(found) >= count:
-                break
-            if where.accepts(message):
-                found.append(message)
-        return found
+        return list(islice(filter(where.accepts, self.list_messages(max(first, 0))), count))
 
     def list_before(self, last: int, count: int, where: MessageFilter = EVERY_MESSAGE) -> list[MessageRecord]:
         """Return the last messages before an index that are wanted, in order."""
-        found: list[MessageRecord] = []
         last = min(last, self.count_messages)
-        for head in reversed(self.heads[: self._find_segment(last - 1) + 1] if last > 0 else ()):
-            own = self.load(head.number).messages[: last - head.message] if head.messages else []
-            for message in reversed(own):
-                if len(found) >= count:
-                    return found[::-1]
-                if where.accepts(message):
-                    found.append(message)
-        return found[::-1]
+        heads = reversed(self.heads[: self._find_segment(last - 1) + 1] if last > 0 else ())
+        parts = (self.load(head.number).messages[: last - head.message] for head in heads if head.messages)
+        messages = (message for own in parts for message in reversed(own))
+        return list(islice(filter(where.accepts, messages), count))[::-1]
 
     def list_at(self, indexes: Iterable[int]) -> list[MessageRecord]:
         """Return the messages that have some indexes, in order; those that are not there are left out."""
@@ -245,7 +244,10 @@ class Chapter:
         for head in self.heads:
             for part in self.load(head.number).branches if head.messages else ():
                 known = found.get(part.index)
-                found[part.index] = part if known is None else _join_branches(known, part)
+                if known is not None:
+                    whole, active = known.messages + part.messages, known.active or part.active
+                    part = BranchPart(part.index, known.first, part.last, known.parent, whole, active)
+                found[part.index] = part
         return [found[index] for index in sorted(found)]
 
     # Calls
@@ -330,9 +332,3 @@ class Chapter:
     def _get_call(self, index: int) -> CallRecord:
         head = self.heads[bisect_right(self._first_calls, index) - 1]
         return self.load(head.number).calls[index - head.call]
-
-
-def _join_branches(one: BranchPart, other: BranchPart) -> BranchPart:
-    return BranchPart(
-        one.index, one.first, other.last, one.parent, one.messages + other.messages, one.active or other.active
-    )

@@ -12,14 +12,13 @@ from functools import cached_property
 from msgspec import Struct
 
 from turnlog.messages import Line
-from turnlog.transcripts.agents.agent import Agent
+from turnlog.transcripts.agents import Agent
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.turns import Turn
-from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
-from turnlog.transcripts.queries.actions import SessionActions
-from turnlog.transcripts.queries.bodies import DecodedChapter
+from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts
-from turnlog.transcripts.records import AgentRecord, TurnRecord
+from turnlog.transcripts.queries.sessions import SessionActions
+from turnlog.transcripts.queries.threads import DecodedChapter
 from turnlog.transcripts.segment_builder import (
     SegmentBuilder,
     build_agent,
@@ -30,8 +29,10 @@ from turnlog.transcripts.segment_builder import (
 from turnlog.transcripts.segments import (
     AGENTS,
     TURNS,
+    AgentRecord,
     Segment,
     SegmentHead,
+    TurnRecord,
     unpack_segment,
 )
 from turnlog.transcripts.session import Session

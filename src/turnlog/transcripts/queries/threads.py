@@ -2,6 +2,9 @@
 
 Whoever writes a session out holds one window of messages: their records say which lines to read, and what is
 told between messages (notes, compactions, agents under their calls) is found from records, too.
+
+A record says which lines a message is made of, and which block answers a call. So nothing is paired, ordered
+or placed here a second time: what stands in the lines is read where the record says that it stands.
 """
 
 from __future__ import annotations
@@ -14,25 +17,163 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.messages import Line, Position
+from turnlog.messages import Line, Position, decode
+from turnlog.messages.blocks import McpToolUseBlock
+from turnlog.messages.codec import END, LONGEST, decode_long
+from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.actions import REPORTED, report_of
-from turnlog.transcripts.agents.agent import FIRST_LINES, find_prompt
-from turnlog.transcripts.calls.call import NOT_DONE, Call, Touched
-from turnlog.transcripts.conversation.compactions import COMPACTED, Compaction, build_compactions
-from turnlog.transcripts.conversation.gathering import PromptQueue
-from turnlog.transcripts.conversation.message import Lane, Message
-from turnlog.transcripts.conversation.placements import Rule
+from turnlog.transcripts.agents import FIRST_LINES, LineProblem, find_prompt, list_below
+from turnlog.transcripts.calls import NOT_DONE, Call, Place, Result, Touched, read_result
+from turnlog.transcripts.conversation.lineage import measure_depths
+from turnlog.transcripts.conversation.messages import (
+    COMPACTED,
+    Compaction,
+    Lane,
+    Message,
+    Rule,
+    build_compactions,
+)
+from turnlog.transcripts.conversation.timeline import PromptQueue
 from turnlog.transcripts.conversation.tree import SPOKEN, Branch
-from turnlog.transcripts.kinds import CallState
-from turnlog.transcripts.lines.blocks import list_blocks
+from turnlog.transcripts.kinds import CallState, Category, MessageType, Role
+from turnlog.transcripts.lines.blocks import is_call, list_blocks
+from turnlog.transcripts.lines.categories import is_known_tool
 from turnlog.transcripts.lines.prompts import Prompt, prompt_of, read_prompt
-from turnlog.transcripts.queries.bodies import UNSAID, DecodedChapter, build_message, decode_lines
-from turnlog.transcripts.queries.chapters import Chapter
+from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts, SegmentReader
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.records import AgentRecord, CallRecord, MessageRecord, TurnRecord
-from turnlog.transcripts.sources import LineProblem
+from turnlog.transcripts.segments import SEGMENT, AgentRecord, CallRecord, MessageRecord, TurnRecord
 from turnlog.transcripts.summary import type_name
-from turnlog.transcripts.usage.election import MessageUsage, SightingFold
+from turnlog.transcripts.usage.tokens import MessageUsage, SightingFold
+
+UNSAID = frozenset({Rule.META, Rule.LONE_RESULT})
+"""Messages in the user's place that are no prompts."""
+
+
+class DecodedChapter(Chapter):
+    """The records of a file whose lines are at hand, and the messages of which they are the records."""
+
+    def __init__(
+        self, facts: ChapterFacts, reader: SegmentReader, lines: Sequence[Line], messages: Sequence[Message]
+    ) -> None:
+        super().__init__(facts, reader)
+        self.lines = lines
+        self.messages = messages
+
+    def read_raw(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        """Return lines as they stand, in order."""
+        return {number: self.lines[number].raw for number in sorted(set(numbers))}
+
+
+def decode_lines(chapter: Chapter, numbers: Iterable[int]) -> dict[int, Line]:
+    """Return lines of a chapter as they are typed, by their numbers; raises `KeyError` as `read_raw` does.
+
+    Of a line of over 16 MB, no more is read than it is typed by.
+    """
+    if isinstance(chapter, DecodedChapter):
+        return {number: chapter.lines[number] for number in sorted(set(numbers))}
+    records = {number: chapter.get_line(number) for number in sorted(set(numbers))}
+    found = {
+        number: decode(data, at=Position(chapter.source, records[number].offset))
+        for number, data in chapter.read_raw(
+            each for each in records if records[each].length <= LONGEST
+        ).items()
+    }
+    for number, line in records.items():
+        if line.length > LONGEST:
+            head, end = chapter.read_bytes([(line.offset, LONGEST), (line.offset + line.length - END, END)])
+            found[number] = decode_long(head, end, line.length, Position(chapter.source, line.offset))
+    return {number: found[number] for number in records}
+
+
+def read_json(chapter: Chapter, numbers: Iterable[int] | None = None) -> Iterator[bytes]:
+    """Yield lines as JSON, all of them or some, in order: as they stand, or what is read of a long one."""
+    wanted = iter(range(chapter.count_lines) if numbers is None else sorted(set(numbers)))
+    while some := [*islice(wanted, SEGMENT)]:
+        if isinstance(chapter, DecodedChapter):
+            yield from (chapter.lines[number].json for number in some)
+        elif all(chapter.get_line(number).length <= LONGEST for number in some):
+            yield from chapter.read_raw(some).values()
+        else:
+            yield from (line.json for line in decode_lines(chapter, some).values())
+
+
+def decode_all(chapter: Chapter) -> Iterator[Line]:
+    """Yield all lines of a chapter as they are typed, some of them at a time."""
+    for head in chapter.heads:
+        yield from decode_lines(chapter, range(head.line, head.line + head.lines)).values()
+
+
+def build_message(
+    record: MessageRecord, lines: Mapping[int, Line], calls: Sequence[CallRecord] = ()
+) -> Message:
+    """Return a message, with those of its calls that are given, in their order.
+
+    `lines` are lines of its chapter, by their numbers. Its own must be among them (raises `KeyError`); of what
+    is folded into it, it has what is there.
+    """
+    own = record.lines[: record.own_lines]
+    rule = Rule(record.rule)
+    agent = getattr(lines[own[0]].entry, "agent_id", None)
+    return Message(
+        index=record.index,
+        rule=rule,
+        role=Role(record.role),
+        types=tuple(map(MessageType, record.types)),
+        lane=Lane(record.lane),
+        agent_id=agent if isinstance(agent, str) else None,
+        lines=tuple(lines[number] for number in own),
+        folded=tuple(lines[number] for number in record.lines[record.own_lines :] if number in lines),
+        calls=tuple(build_call(call, lines, record.lines) for call in calls),
+        prompt=None if rule in UNSAID else prompt_of(lines[own[0]].entry),
+        aborted=record.aborted,
+    )
+
+
+def build_call(record: CallRecord, lines: Mapping[int, Line], near: Sequence[int] = ()) -> Call:
+    """Return a call, and its result if the line of that is there; raises `KeyError` if its own is not.
+
+    It does not say by what the two were joined, nor where else they stand. `near` are lines in which a copy of
+    it may be: where only that has the call's id, it is what tells of the call.
+    """
+    place = Place(lines[record.line], record.block)
+    block = place.block
+    by_server = type(block) is McpToolUseBlock
+    return Call(
+        id=record.id,
+        name=record.name,
+        category=Category(record.category),
+        known=by_server or is_known_tool(record.name),
+        place=place,
+        told_at=place
+        if record.id is None or block.id == record.id
+        else _find_copy(record.id, lines, near) or place,
+        state=CallState(record.state),
+        result=_find_result(record, lines),
+        agent_id=record.agent_id,
+    )
+
+
+def is_told_elsewhere(record: CallRecord, lines: Mapping[int, Line]) -> bool:
+    """Tell whether only a copy of a call has its id, which is then in a line that is folded."""
+    return record.id is not None and Place(lines[record.line], record.block).block.id != record.id
+
+
+def _find_result(record: CallRecord, lines: Mapping[int, Line]) -> Result | None:
+    line = None if record.result_line is None else lines.get(record.result_line)
+    if line is None or record.result_block is None:
+        return None
+    place = Place(line, record.result_block)
+    # In spec 000 an error line as a whole is what became of a call.
+    return read_result(place, line.entry if isinstance(line.entry, SystemNotice) else place.block)
+
+
+def _find_copy(id: str, lines: Mapping[int, Line], near: Sequence[int]) -> Place | None:
+    for line in (lines[number] for number in near if number in lines):
+        for index, block in enumerate(list_blocks(line.entry)):
+            if is_call(block) and block.id == id:
+                return Place(line, index)
+    return None
+
 
 _WINDOW = 64
 """Messages that are read together."""
@@ -141,7 +282,7 @@ class Thread:
             for row, numbers in zip(window, wanted, strict=True):
                 made = calls.get(row.index, ())
                 own = {number: lines[number] for number in numbers}
-                if any(not _is_told(call, lines) for call in made):
+                if any(is_told_elsewhere(call, lines) for call in made):
                     own |= decode_lines(chapter, row.lines)
                 yield build_message(row, own, made)
 
@@ -325,16 +466,13 @@ def find_start(session: SessionRecords, agent: AgentRecord) -> tuple[Chapter, Ca
 def list_line_problems(session: SessionRecords) -> list[LineProblem]:
     """Return what is wrong or unknown in the lines of all files, named by their paths."""
     found: list[LineProblem] = []
-    journals = sorted((file for file in session.files if file not in session.chapters), key=_path_of)
+    others = (file for file in session.files if file not in session.chapters)
+    journals = sorted(others, key=lambda file: Path(file.facts.path))
     for file in (*session.list_conversations(), *journals):
         for number, line in decode_lines(file, (flawed.number for flawed in file.list_flawed())).items():
             at = Position(file.facts.path, file.get_line(number).offset)
             found += (LineProblem(at, problem) for problem in line.problems)
     return found
-
-
-def _path_of(chapter: Chapter) -> Path:
-    return Path(chapter.facts.path)
 
 
 class MessageTree(Struct, frozen=True, gc=False):
@@ -371,7 +509,7 @@ def build_tree(thread: Thread) -> MessageTree:
     spoken = any(row.lane != Lane.AGENT and row.rule != Rule.WAITING and row.role in SPOKEN for row in rows)
     active = [at for at, row in enumerate(rows) if row.active] if spoken else []
     on_way = frozenset(active)
-    depths = _measure(parents, active)
+    depths = measure_depths(parents, active)
     return MessageTree(
         roots=tuple([at for at, parent in enumerate(parents) if parent is None]),
         parents=tuple(parents),
@@ -382,22 +520,6 @@ def build_tree(thread: Thread) -> MessageTree:
         ),
         active=tuple(sorted(active, key=depths.__getitem__)),
     )
-
-
-def _measure(parents: Sequence[int | None], way: Iterable[int]) -> dict[int, int]:
-    """Return how deep the messages of a way are."""
-    depths: dict[int, int] = {}
-    for start in way:
-        trail: list[int] = []
-        at: int | None = start
-        while at is not None and at not in depths:
-            trail.append(at)
-            at = parents[at]
-        depth = -1 if at is None else depths[at]
-        for own in reversed(trail):
-            depth += 1
-            depths[own] = depth
-    return depths
 
 
 def list_abandoned(session: SessionRecords) -> list[int]:
@@ -501,11 +623,7 @@ def _list_work(session: SessionRecords) -> dict[int, tuple[list[str], list[str]]
         if started is None or started[0] is not session.main or started[1].message is None:
             continue
         names, answers = work.setdefault(started[1].message, ([], []))
-        below, seen = [agent], {agent.id}
-        for one in below:
-            fresh = [child for child in children.get(one.id, ()) if child.id not in seen]
-            seen |= {child.id for child in fresh}
-            below += fresh
+        for one in list_below(agent, children):
             names.append(one.id)
             answers += [used.message for used in list_agent_usage(session, one)]
     return work
@@ -524,8 +642,3 @@ def _read_prompts(chapter: Chapter, asked: Iterator[MessageRecord]) -> Iterator[
         return
     while numbers := [row.lines[0] for row in islice(asked, _WINDOW)]:
         yield from (prompt_of(line.entry) for line in decode_lines(chapter, numbers).values())
-
-
-def _is_told(call: CallRecord, lines: Mapping[int, Line]) -> bool:
-    """Tell whether the line of a call has its id; else a copy of it may."""
-    return call.id is None or list_blocks(lines[call.line].entry)[call.block].id == call.id  # type: ignore[union-attr]

@@ -44,9 +44,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from turnlog.transcripts.usage.election import MessageUsage, Totals
-from turnlog.transcripts.usage.tokens import Terms, Tokens
+from turnlog.transcripts.usage.tokens import MessageUsage, Terms, Tokens, Totals
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -199,9 +199,14 @@ _bands: dict[int, tuple[ModelPrice, tuple[int, ...], tuple[UnitPrices, ...]]] = 
 
 
 def _measure_bands(price: ModelPrice) -> tuple[ModelPrice, tuple[int, ...], tuple[UnitPrices, ...]]:
-    starts = _band_starts(price)
-    prompts = (0, *(start + 1 for start in starts))
-    return price, starts, tuple(_measure(_in_band(price, prompt)) for prompt in prompts)
+    tiered = (value for value in vars(price).values() if not isinstance(value, Decimal | None))
+    starts = tuple(sorted({tier.start for value in tiered for tier in value.tiers}))
+    bands: list[UnitPrices] = []
+    for prompt in (0, *(start + 1 for start in starts)):
+        # All tokens of a prompt of this length cost the same.
+        flat = {key: _tier(value, prompt) for key, value in vars(price).items()}
+        bands.append(_measure(_library().price(**flat)))
+    return price, starts, tuple(bands)
 
 
 def _measure(price: ModelPrice) -> UnitPrices:
@@ -279,16 +284,6 @@ def _is_listed(model: ModelInfo, key: str, terms: Terms, moment: datetime) -> bo
         and (variant.constraint is None or variant.constraint.active(moment))
         for variant in model.price_variants or ()
     )
-
-
-def _band_starts(price: ModelPrice) -> tuple[int, ...]:
-    tiered = (value for value in vars(price).values() if not isinstance(value, Decimal | None))
-    return tuple(sorted({tier.start for value in tiered for tier in value.tiers}))
-
-
-def _in_band(price: ModelPrice, prompt: int) -> ModelPrice:
-    """Return the prices that hold for a prompt of a length: all of its tokens cost the same."""
-    return _library().price(**{key: _tier(value, prompt) for key, value in vars(price).items()})
 
 
 def _tier(value: Decimal | TieredPrices | None, prompt: int) -> Decimal | None:
@@ -385,15 +380,17 @@ class Bill(Struct, frozen=True, gc=False):
     """Messages whose price leaves something out, by what that is: the cost includes the rest of them."""
 
 
-class _Sum:
+class _Sum(Struct, eq=False, gc=False):
     """Messages, and what they used, in the making."""
 
-    __slots__ = ("cache_read", "cache_write_1h", "cache_write_5m", "incomplete", "input", "messages", "output",
-                 "web_searches")  # fmt: skip
-
-    def __init__(self) -> None:
-        self.messages = self.incomplete = self.input = self.output = 0
-        self.cache_read = self.cache_write_5m = self.cache_write_1h = self.web_searches = 0
+    messages: int = 0
+    incomplete: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    web_searches: int = 0
 
     def add(self, message: MessageUsage, sign: int) -> None:
         tokens = message.tokens
@@ -408,14 +405,8 @@ class _Sum:
         self.web_searches += sign * tokens.web_searches
 
     def build_tokens(self) -> Tokens:
-        return Tokens(
-            self.input,
-            self.output,
-            self.cache_read,
-            self.cache_write_5m,
-            self.cache_write_1h,
-            self.web_searches,
-        )
+        _, _, *tokens = astuple(self)
+        return Tokens(*tokens)
 
     def build(self) -> Totals:
         return Totals(self.messages, self.incomplete, self.build_tokens())
@@ -572,7 +563,7 @@ class Prices:
         quote = self._find_quote(message)
         if quote is None:
             return None
-        prices, tokens = find_band(quote, message.tokens), message.tokens
+        prices, tokens = quote.bands[number_band(quote, message.tokens)], message.tokens
         with localcontext(EXACT):
             input_, output = prices.price_input(tokens), tokens.output * prices.output
             searches = tokens.web_searches * prices.web_search
@@ -603,7 +594,9 @@ class Prices:
         """
         key = model, self.find_table().newest if day is None else day, terms
         if key not in self._quotes:
-            self._quotes[key] = self._quote(*key)
+            own = self._overrides.get(model) or self._overrides.get(strip_context(model))
+            find = find_quote if self._memory is None else self._memory.find
+            self._quotes[key] = find(*key) if own is None else quote_rates(model, own, terms)
         return self._quotes[key]
 
     def find_table(self) -> PriceTable:
@@ -616,26 +609,10 @@ class Prices:
         day = None if message.time is None else message.time.astimezone(UTC).date()
         return self.find_quote(message.model, day, message.terms)
 
-    def _quote(self, model: str, day: date, terms: Terms) -> Quote | None:
-        own = self._overrides.get(model) or self._overrides.get(strip_context(model))
-        if own is not None:
-            return quote_rates(model, own, terms)
-        return find_quote(model, day, terms) if self._memory is None else self._memory.find(model, day, terms)
-
-
-def find_band(quote: Quote, tokens: Tokens) -> UnitPrices:
-    """Return the prices that hold for a prompt of such a length."""
-    return quote.bands[bisect_left(quote.starts, tokens.prompt)]
-
 
 _PICO = 10**12
 _DAY = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
-
-_UNKNOWN = Quote((), (), (), False)
-"""Stands for prices that were not asked for yet."""
-
-_Amount = int | Fraction
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -664,11 +641,10 @@ class Charger:
         """Return the prices of a model at a time; None if it has none."""
         day = None if time is None else time // _DAY
         key = model, day, terms
-        quote = self._quotes.get(key, _UNKNOWN)
-        if quote is _UNKNOWN:
-            found = None if model is None else self._prices.find_quote(model, _find_date(day), terms)
-            self._quotes[key] = quote = found
-        return quote
+        if key not in self._quotes:
+            date_ = None if day is None else date.fromordinal(min(max(_EPOCH + day, 1), date.max.toordinal()))
+            self._quotes[key] = None if model is None else self._prices.find_quote(model, date_, terms)
+        return self._quotes[key]
 
 
 def number_band(quote: Quote, tokens: Tokens) -> int:
@@ -701,13 +677,7 @@ def to_dollars(amount: int) -> Decimal:
 
 
 @lru_cache(maxsize=4096)
-def _scale(prices: UnitPrices) -> tuple[_Amount, ...]:
+def _scale(prices: UnitPrices) -> tuple[int | Fraction, ...]:
     """Return what one of each costs in pico-dollars."""
-    amounts = (Fraction(getattr(prices, name)) * _PICO for name in prices.__struct_fields__)
+    amounts = (Fraction(amount) * _PICO for amount in astuple(prices))
     return tuple(int(each) if each.denominator == 1 else each for each in amounts)
-
-
-def _find_date(day: int | None) -> date | None:
-    if day is None:
-        return None
-    return date.fromordinal(min(max(_EPOCH + day, date.min.toordinal()), date.max.toordinal()))

@@ -1,8 +1,8 @@
 """What the model's answers used, each counted once.
 
-One answer of the API stands on several lines, in several files and, after forks, in several sessions; each line
-repeats its usage, and early lines say less than the last. So the line with the most output tokens speaks for
-the message, among equals the last of its file, and nothing is summed within a message.
+One answer of the API stands on several lines, in several files and, after forks, in several sessions; each
+line repeats its usage, and early lines say less than the last. So the line with the most output tokens speaks
+for the message, among equals the last of its file, and nothing is summed within a message.
 
 - A message whose every line says `stop_reason: null` is incomplete: it was recorded before its end, and its
   output is a floor. A line that has no `stop_reason` at all says nothing of the kind.
@@ -19,27 +19,44 @@ is a message of its own, known by its `uuid`, else by where it stands, else by i
 
 Not seen: `<synthetic>` answers, which the program wrote itself; lines that report no usage; messages nested in
 progress lines, which are copies. Lines of sub-agents and workflows are lines like any other.
+
+`UsageBook` keeps up with what answers used and cost as lines come in: each answer as it is now, and the sums.
+`read_usage` says what any file says about usage, by the full reader: arrays, older dialects, the stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import date, datetime, tzinfo
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
+from pathlib import Path
 from typing import Literal, TypeVar
 
 from msgspec import Struct, UnsetType
 
-from turnlog.messages.codec import Line, encode
+from turnlog.messages import Line
+from turnlog.messages.codec import encode
 from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.envelope import instant
 from turnlog.messages.message import Usage
 from turnlog.messages.metadata import CostState
-from turnlog.messages.sdk import AssistantMessage, ResultMessage
-from turnlog.transcripts.usage.election import MessageUsage, SightingFold, Totals, build_total
-from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage
+from turnlog.transcripts.line_reader import read_lines
+from turnlog.transcripts.usage.prices import Bill, Ledger, Prices, join_bills
+from turnlog.transcripts.usage.scanner import ReportedSighting, Scan, pack_sightings
+from turnlog.transcripts.usage.tokens import (
+    Attribution,
+    MessageUsage,
+    Sighting,
+    SightingFold,
+    Terms,
+    Tokens,
+    Totals,
+    build_message,
+    build_total,
+)
 
 T = TypeVar("T")
 _SYNTHETIC = "<synthetic>"
@@ -52,8 +69,8 @@ def find_sighting(line: Line) -> Sighting | None:
     if type(entry) is not AssistantEntry and type(entry) is not AssistantMessage:
         return None
     message = entry.message
-    usage = _usage_of(entry)
-    if usage is None or message.model == _SYNTHETIC:
+    usage = message.usage or (entry.usage if type(entry) is AssistantEntry else None)
+    if not usage or message.model == _SYNTHETIC:
         return None
     source, offset = ("", _NOWHERE) if line.at is None else (line.at.source, line.at.offset)
     return Sighting(
@@ -100,10 +117,6 @@ def _key(line: Line, message: str | UnsetType, uuid: str | UnsetType) -> str:
 
 def _count(value: int | None | UnsetType) -> int:
     return value if value and value > 0 else 0
-
-
-def _usage_of(entry: AssistantEntry | AssistantMessage) -> Usage | None:
-    return entry.message.usage or (entry.usage if type(entry) is AssistantEntry else None) or None
 
 
 def _tokens(usage: Usage) -> Tokens:
@@ -280,3 +293,121 @@ def _last(found: dict[_Home, tuple[int, _Reported]]) -> dict[str, _Reported]:
 
 def _amount(entry: CostState | ResultMessage) -> tuple[Decimal, bytes]:
     return find_reported_cost(entry) or Decimal(0), encode(entry)
+
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+class ModelTotals(Struct, frozen=True, gc=False):
+    """What was used of one model."""
+
+    model: str | None
+    """None for answers that do not say."""
+    totals: Totals
+    cost: Decimal | None = None
+    """In dollars; None if the model has no price, or none was asked for."""
+
+
+class UsageBook:
+    """The answers in a fold, and what they amount to."""
+
+    def __init__(self, fold: UsageFold, prices: Prices | None = None) -> None:
+        """Take what a fold has gathered; without `prices` nothing is priced."""
+        self.fold = fold
+        self._prices = prices
+        self._models: dict[str | None, Ledger] = {}
+        self._firsts: dict[str | None, tuple[datetime, str]] = {}
+        """The first answer of each model."""
+        for name in fold.list_names():
+            self._settle(name, None)
+
+    def find(self, name: str) -> MessageUsage | None:
+        """Return what an answer used."""
+        seen = self.fold.list_seen(name)
+        return build_message(seen) if seen else None
+
+    @property
+    def totals(self) -> Totals:
+        """All that was used."""
+        return sum((ledger.totals for ledger in self._models.values()), Totals())
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in the order of their first answers."""
+        return [model for model in sorted(self._firsts, key=self._firsts.__getitem__) if model]
+
+    def add(self, lines: Iterable[Line]) -> frozenset[str]:
+        """Take in further lines; return by what the answers are known that they tell of."""
+        before: dict[str, MessageUsage | None] = {}
+        names: set[str] = set()
+        for line in lines:
+            name = name_answer(line)
+            if name is not None and name not in before:
+                before[name] = self.find(name)
+            if self.fold.add(line) is not None and name is not None:
+                names.add(name)
+        for name in names:
+            self._settle(name, before[name])
+        return frozenset(names)
+
+    def build_bill(self) -> Bill | None:
+        """Return what it all cost; None without prices."""
+        return None if self._prices is None else join_bills(ledger.build() for ledger in self._models.values())
+
+    def list_models(self) -> list[ModelTotals]:
+        """Return what was used of each model, by their names."""
+        named = sorted(self._models.items(), key=lambda item: (item[0] is None, item[0] or ""))
+        found: list[ModelTotals] = []
+        for model, ledger in named:
+            bill = ledger.build()
+            cost = None if self._prices is None or bill.unpriced else bill.cost
+            found.append(ModelTotals(model, bill.totals, cost))
+        return found
+
+    def _settle(self, name: str, old: MessageUsage | None) -> None:
+        """Bring one answer up to date; `old` is what it was before."""
+        new = build_message(self.fold.list_seen(name))
+        if old == new:
+            return
+        if old is not None:
+            self._models[old.model].remove(old)
+        if new.model not in self._models:
+            prices = self._prices
+            self._models[new.model] = Ledger(lambda _: None) if prices is None else prices.open_ledger()
+        self._models[new.model].add(new)
+        if old is not None and self._firsts[old.model] == _order(old):
+            self._find_first(old.model)
+        self._firsts[new.model] = min(self._firsts.get(new.model, _order(new)), _order(new))
+
+    def _find_first(self, model: str | None) -> None:
+        """Look for the first answer of a model, as the one that was it is another now."""
+        found = (_order(message) for message in self.fold.list_messages() if message.model == model)
+        first = min(found, default=None)
+        if first is None:
+            del self._firsts[model], self._models[model]
+        else:
+            self._firsts[model] = first
+
+
+def _order(message: MessageUsage) -> tuple[datetime, str]:
+    return message.time or _NEVER, message.message
+
+
+def read_usage(path: Path, source: str) -> Scan:
+    """Return what a file says, line by line; raises `OSError`."""
+    fold = UsageFold()
+    cwds: dict[str, None] = {}
+    for line in read_lines(path, source=source):
+        fold.add(line)
+        cwd = getattr(line.entry, "cwd", None)
+        if isinstance(cwd, str) and cwd:
+            cwds.setdefault(cwd)
+    reported = [each for session in fold.list_sessions() for each in _list_reported(session, source)]
+    return pack_sightings(fold.list_sightings(), reported, [*cwds])
+
+
+def _list_reported(session: SessionUsage, source: str) -> Iterator[ReportedSighting]:
+    for kind, entry in (("cost-state", session.cost_state), ("result", session.result)):
+        cost = None if entry is None else find_reported_cost(entry)
+        if cost is not None:
+            yield ReportedSighting(session.session, source, kind, cost)

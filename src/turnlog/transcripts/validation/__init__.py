@@ -4,7 +4,7 @@
 of all rules; `python -m turnlog.transcripts.validation` prints it.
 """
 
-from turnlog.transcripts.validation.findings import Finding, Rule, Severity
-from turnlog.transcripts.validation.validator import RULES, Validator, render_table, validate
+from turnlog.transcripts.validation.rules import RULES, Finding, Rule, Severity
+from turnlog.transcripts.validation.validator import Validator, render_table, validate
 
 __all__ = ["RULES", "Finding", "Rule", "Severity", "Validator", "render_table", "validate"]

@@ -9,146 +9,51 @@ so a missing half is a note.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from turnlog.messages import UNSET, Dialect, Line, Problem, ProblemKind, Raw, UnsetType
-from turnlog.messages.control import (
+from turnlog.messages import UNSET, Line, Problem, ProblemKind, Raw, UnsetType, permissions
+from turnlog.messages.control.frames import (
     REQUESTS,
-    CanUseToolRequest,
     ControlCancelRequest,
     ControlRequest,
     ControlResponse,
     ErrorBody,
     FlatControlResponse,
-    HookCallbackRequest,
     SuccessBody,
     subtype_of,
     view_reply,
 )
+from turnlog.messages.control.requests import CanUseToolRequest, HookCallbackRequest
 from turnlog.messages.entries import UnknownEntry
-from turnlog.messages.permissions import (
-    AddDirectories,
-    AddRules,
-    PermissionAllow,
-    PermissionAsk,
-    RemoveDirectories,
-    RemoveRules,
-    ReplaceRules,
-    SetMode,
-)
+from turnlog.messages.permissions import AddRules, PermissionAllow, PermissionAsk, RemoveRules, ReplaceRules
 from turnlog.messages.spans import Path
-from turnlog.transcripts.validation.findings import Report, Rule, Severity, Spot, clean, declare, quote
-from turnlog.transcripts.validation.specs import Demand, check_given
-
-
-def _rule(id: str, section: str, severity: Severity, title: str, why: str) -> Rule:
-    graded = {severity.value: (Dialect.CONTROL,)}
-    return declare(f"001-{id}", section, title, why, **graded)
-
-
-REQUEST_FORM = _rule(
-    "6.1-request-form",
-    "§6.1",
-    Severity.ERROR,
-    "A control_request has a request_id, and a request with a subtype",
-    "The response refers to the id, and the subtype says what is requested.",
-)
-KNOWN_REQUEST = _rule(
-    "6.1-known-request",
-    "§6.1",
-    Severity.NOTE,
-    "A request's subtype is known",
-    "Newer versions have more than the spec's 13; an unknown one is kept.",
-)
-REQUEST_FIELDS = _rule(
-    "6.1-request-fields",
-    "§6.1",
-    Severity.ERROR,
-    "A request has the fields of its subtype",
-    "It cannot be carried out without them.",
-)
-UNIQUE_REQUEST = _rule(
-    "6.1-unique-request",
-    "§6.1",
-    Severity.WARNING,
-    "A request_id is not used again while its request is open",
-    "It would be unclear which of the two a response answers.",
-)
-RESPONSE_FORM = _rule(
-    "6.2-response-form",
-    "§6.2",
-    Severity.ERROR,
-    "A control_response names its request, and has either a result or an error",
-    "The spec's form is flat; current versions nest it and add a subtype. Both are read.",
-)
-CORRELATED = _rule(
-    "6.2-correlated",
-    "§6.2",
-    Severity.NOTE,
-    "A control_response answers a request that is open",
-    "The request may be missing from the capture.",
-)
-ANSWERED = _rule(
-    "6.2-answered",
-    "§6.2",
-    Severity.NOTE,
-    "Every request is eventually answered or cancelled",
-    "The response may be missing from the capture.",
-)
-REPLY = _rule(
-    "6.2-reply",
-    "§6.2",
-    Severity.WARNING,
-    "The result has the form that its request calls for",
-    "Otherwise the requester cannot read it. A hook's output is such a result.",
-)
-CANCEL = _rule(
-    "6.3-cancel",
-    "§6.3",
-    Severity.NOTE,
-    "A control_cancel_request names a request that is open",
-    "Otherwise there is nothing to cancel.",
-)
-PERMISSION_RESULT = _rule(
-    "7.2-permission-result",
-    "§7.2, PermissionResult",
-    Severity.ERROR,
-    "The response to `can_use_tool` says allow, deny or ask, each in its own form",
-    "Without it the tool does not run.",
-)
-PERMISSION_UPDATE = _rule(
-    "7.2-permission-update",
-    "§7.2, PermissionUpdate",
-    Severity.WARNING,
-    "A permission update says where it is stored, and what it changes",
-    "Otherwise it changes nothing.",
-)
-HOOK_EVENT = declare(
-    "001-7.2-hook-event",
-    "§7.2, HookEvent",
-    "A hook's event is known",
-    "Newer versions have more than the spec's 15; an unknown one is kept.",
-    note=(Dialect.HOOK,),
+from turnlog.transcripts.validation.rules import (
+    Demand,
+    LineReport,
+    Report,
+    Rule,
+    Spot,
+    clean,
+    get_rule,
+    quote,
 )
 
-CONTROL_RULES = (
-    REQUEST_FORM,
-    KNOWN_REQUEST,
-    REQUEST_FIELDS,
-    UNIQUE_REQUEST,
-    RESPONSE_FORM,
-    CORRELATED,
-    ANSWERED,
-    REPLY,
-    CANCEL,
-    PERMISSION_RESULT,
-    PERMISSION_UPDATE,
-    HOOK_EVENT,
-)
-
+REQUEST_FORM = get_rule("001-6.1-request-form")
+KNOWN_REQUEST = get_rule("001-6.1-known-request")
+REQUEST_FIELDS = get_rule("001-6.1-request-fields")
+UNIQUE_REQUEST = get_rule("001-6.1-unique-request")
+RESPONSE_FORM = get_rule("001-6.2-response-form")
+CORRELATED = get_rule("001-6.2-correlated")
+ANSWERED = get_rule("001-6.2-answered")
+REPLY = get_rule("001-6.2-reply")
+CANCEL = get_rule("001-6.3-cancel")
+PERMISSION_RESULT = get_rule("001-7.2-permission-result")
+PERMISSION_UPDATE = get_rule("001-7.2-permission-update")
+HOOK_EVENT = get_rule("001-7.2-hook-event")
 
 _BROKEN = (ProblemKind.MISSING_FIELD, ProblemKind.WRONG_TYPE, ProblemKind.UNKNOWN_TYPE)
 _REQUESTS: Mapping[type[Struct], Demand] = MappingProxyType(
@@ -166,9 +71,9 @@ _UPDATES: Mapping[type[Struct], Demand] = MappingProxyType(
         AddRules: _RULES,
         ReplaceRules: _RULES,
         RemoveRules: _RULES,
-        SetMode: _MODE,
-        AddDirectories: _DIRECTORIES,
-        RemoveDirectories: _DIRECTORIES,
+        permissions.SetMode: _MODE,
+        permissions.AddDirectories: _DIRECTORIES,
+        permissions.RemoveDirectories: _DIRECTORIES,
     }
 )
 
@@ -204,58 +109,58 @@ class Control:
         self._report = report
         self._open: dict[str, tuple[Spot, str | None]] = {}
 
-    def add(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+    def add(self, line: Line, here: LineReport) -> None:
         """Take the next frame."""
         match line.entry:
             case ControlRequest() as request:
-                self._add_request(request, faults, spot)
+                self._add_request(request, here)
             case ControlResponse(response=SuccessBody() as body):
-                self._add_reply(body.request_id, body.response, ("response", "response"), spot)
+                self._add_reply(body.request_id, body.response, ("response", "response"), here)
             case ControlResponse(response=ErrorBody(request_id=request_id)):
-                self._settle(request_id, spot)
+                self._settle(request_id, here)
             case FlatControlResponse(response=flat):
                 if flat.result is not UNSET and isinstance(flat.error, str):
                     message = "Expected either `result` or `error`, found both"
-                    self._report.add(RESPONSE_FORM, spot, message, ("response",))
+                    here.add(RESPONSE_FORM, message, ("response",))
                 if isinstance(flat.error, str):
-                    self._settle(flat.request_id, spot)
+                    self._settle(flat.request_id, here)
                 else:
-                    self._add_reply(flat.request_id, flat.result, ("response", "result"), spot)
+                    self._add_reply(flat.request_id, flat.result, ("response", "result"), here)
             case ControlCancelRequest(request_id=request_id):
                 if self._open.pop(request_id, None) is None:
                     message = f"Expected the id of an open request, found {quote(request_id)}"
-                    self._report.add(CANCEL, spot, message, ("request_id",))
+                    here.add(CANCEL, message, ("request_id",))
 
     def finish(self) -> None:
         """Report the requests that are still open."""
         for request_id, (spot, _) in self._open.items():
             self._report.add(ANSWERED, spot, f"Expected a response to request {quote(request_id)}, found none")
 
-    def _add_request(self, frame: ControlRequest, faults: Collection[Path], spot: Spot) -> None:
+    def _add_request(self, frame: ControlRequest, here: LineReport) -> None:
         subtype = subtype_of(frame.request)
         open_request = self._open.get(frame.request_id)
         if open_request is not None:
             number = open_request[0].number
             message = f"Expected an unused id, found {quote(frame.request_id)}, which line {number} uses"
-            self._report.add(UNIQUE_REQUEST, spot, message, ("request_id",))
-        self._open[frame.request_id] = (spot, subtype)
+            here.add(UNIQUE_REQUEST, message, ("request_id",))
+        self._open[frame.request_id] = (here.spot, subtype)
         request = frame.request
         if isinstance(request, CanUseToolRequest | HookCallbackRequest):
-            check_given(_REQUESTS[type(request)], request, ("request",), faults, spot, self._report)
+            here.check_given(_REQUESTS[type(request)], request, ("request",))
         if isinstance(request, CanUseToolRequest):
             suggestions = request.permission_suggestions or ()
-            self._check_updates(suggestions, ("request", "permission_suggestions"), faults, spot)
+            self._check_updates(suggestions, ("request", "permission_suggestions"), here)
 
-    def _settle(self, request_id: str, spot: Spot) -> str | None:
+    def _settle(self, request_id: str, here: LineReport) -> str | None:
         """Take a request off the open ones, and return its subtype."""
         found = self._open.pop(request_id, None)
         if found is None:
             message = f"Expected the id of an open request, found {quote(request_id)}"
-            self._report.add(CORRELATED, spot, message, ("response", "request_id"))
+            here.add(CORRELATED, message, ("response", "request_id"))
         return None if found is None else found[1]
 
-    def _add_reply(self, request_id: str, payload: Raw | UnsetType, steps: Path, spot: Spot) -> None:
-        subtype = self._settle(request_id, spot)
+    def _add_reply(self, request_id: str, payload: Raw | UnsetType, steps: Path, here: LineReport) -> None:
+        subtype = self._settle(request_id, here)
         if subtype is None or subtype not in REQUESTS:
             return
         reply = view_reply(subtype, payload)
@@ -263,19 +168,17 @@ class Control:
         broken = [problem for problem in reply.problems if problem.kind in _BROKEN]
         for problem in broken:
             message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
-            self._report.add(rule, spot, f"{message}, in the response to `{subtype}`", (*steps, *problem.steps))
+            here.add(rule, f"{message}, in the response to `{subtype}`", (*steps, *problem.steps))
         if isinstance(reply.value, PermissionAllow | PermissionAsk):
-            faults = frozenset((*steps, *problem.steps) for problem in broken)
+            here = replace(here, faults=frozenset((*steps, *problem.steps) for problem in broken))
             updates = reply.value.updated_permissions or ()
-            self._check_updates(updates, (*steps, "updatedPermissions"), faults, spot)
+            self._check_updates(updates, (*steps, "updatedPermissions"), here)
 
-    def _check_updates(
-        self, updates: Iterable[object], steps: Path, faults: Collection[Path], spot: Spot
-    ) -> None:
+    def _check_updates(self, updates: Iterable[object], steps: Path, here: LineReport) -> None:
         for index, update in enumerate(updates):
             if not isinstance(update, Struct) or type(update) not in _UPDATES:
                 continue
-            check_given(_UPDATES[type(update)], update, (*steps, index), faults, spot, self._report)
+            here.check_given(_UPDATES[type(update)], update, (*steps, index))
             if isinstance(update, AddRules | ReplaceRules | RemoveRules) and not update.values:
                 message = "Expected `rules` in a permission update, found none"
-                self._report.add(PERMISSION_UPDATE, spot, message, (*steps, index))
+                here.add(PERMISSION_UPDATE, message, (*steps, index))

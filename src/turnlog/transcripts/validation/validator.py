@@ -2,50 +2,231 @@
 
 Each line costs the same, however many came before, and nothing is kept of it but its names and its place. What
 a line breaks by itself is known at once; what it breaks together with lines that may yet come, at the end.
+
+Any line, whatever its dialect, must be readable and all of it known. Decoding has found all of this already. A
+problem that a spec has a rule of its own for is reported under that rule, and only the rest under these.
+
+A line of a conversation must have its dialect's required fields and a time in the right form. Today's lines
+beside the conversation (titles, modes, checkpoints) have no uuid and no time by design, so only those of the
+conversation are asked.
+
+Of the blocks of a message, images must be such that can be shown, and calls must say what they call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import binascii
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
+from typing import get_args
 
-from turnlog.messages import Dialect, Line, Position
-from turnlog.messages.envelope import Envelope
-from turnlog.messages.legacy import StoredDate
+from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind
+from turnlog.messages.blocks import Base64Source, ContentBlock, ImageBlock, ToolResultBlock, ToolUseBlock
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UnknownEntry, UserEntry
+from turnlog.messages.envelope import Envelope, instant
+from turnlog.messages.legacy import Api003, Document003, StoredDate, StoredType
+from turnlog.messages.message import Message
 from turnlog.messages.spans import Path
-from turnlog.transcripts.files.reader import LineReader, Tail
+from turnlog.messages.system import SystemNotice, SystemSubtype
+from turnlog.transcripts.line_reader import LineReader, Tail
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
-from turnlog.transcripts.validation import control, specs, stream
-from turnlog.transcripts.validation.control import CONTROL_RULES
-from turnlog.transcripts.validation.findings import ALL, STORED, Finding, Report, Rule, Severity, Spot
-from turnlog.transcripts.validation.lines import (
-    LINE_RULES,
-    Claim,
-    Node,
-    check_blocks,
-    check_envelope,
-    kind_of,
-    report_problems,
-    report_tail,
+from turnlog.transcripts.validation import control, rules, stream
+from turnlog.transcripts.validation.rules import (
+    ALL,
+    CORRELATION,
+    FIELD_TYPES,
+    IMAGES,
+    ISO_TIME,
+    REQUIRED_FIELDS,
+    REQUIRED_FIELDS_004,
+    RULES,
+    STORED,
+    TOOL_FIELDS,
+    Finding,
+    LineReport,
+    Report,
+    Rule,
+    Severity,
+    Spot,
+    clean,
+    get_rule,
+    join,
+    quote,
 )
-from turnlog.transcripts.validation.specs import RULES_000, RULES_003, RULES_004
-from turnlog.transcripts.validation.stream import STREAM_RULES
-from turnlog.transcripts.validation.threads import Pairs, Threads
+from turnlog.transcripts.validation.threads import Node, Pairs, Threads, kind_of
 
-
-def _position(rule: Rule) -> tuple[int, ...]:
-    """Return where a rule of spec 001 stands: by its section, and as declared within that."""
-    return tuple(int(part) for part in rule.id.split("-")[1].split("."))
-
-
-RULES: tuple[Rule, ...] = (
-    *LINE_RULES,
-    *RULES_000,
-    *sorted((*STREAM_RULES, *CONTROL_RULES), key=_position),
-    *RULES_003,
-    *RULES_004,
+_CONVERSATION = frozenset(
+    {UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry, SystemNotice, *get_args(SystemSubtype)}
 )
-"""Every rule: those of any line first, then spec by spec."""
+_FIELDS = {"uuid": "uuid", "session_id": "sessionId", "timestamp": "timestamp"}
+_REQUIRED: Mapping[Dialect, tuple[Rule, Mapping[str, str]]] = MappingProxyType(
+    {
+        Dialect.CLAUDE_CODE: (REQUIRED_FIELDS, _FIELDS),
+        Dialect.SPEC_000: (REQUIRED_FIELDS, _FIELDS),
+        Dialect.SPEC_004: (REQUIRED_FIELDS_004, {"parent_uuid": "parentUuid", **_FIELDS}),
+    }
+)
+_ISO = frozenset({Dialect.CLAUDE_CODE, Dialect.SPEC_000, *STORED})
+_ABSENT = (UNSET, None, "")
+
+
+def check_envelope(entry: Envelope, here: LineReport, *, is_date: bool = False) -> datetime | None:
+    """Check a line's envelope, and return its time; a database's own `$date` may be a number."""
+    if here.spot.dialect is Dialect.CLAUDE_CODE and type(entry) not in _CONVERSATION:
+        return None
+    stamp = entry.timestamp
+    if not (entry.uuid and entry.session_id and stamp) or entry.parent_uuid is UNSET:
+        _check_required(entry, here)
+    time = instant(stamp)
+    if stamp is UNSET:
+        return None
+    if here.spot.dialect in _ISO:
+        if time is None or (type(stamp) is not str and not is_date):
+            here.add(ISO_TIME, f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",))
+    elif here.spot.dialect is Dialect.SPEC_004 and (time is None or type(stamp) is str):
+        message = f"Expected Unix milliseconds, found {quote(stamp)}"
+        here.add(FIELD_TYPES, message, ("timestamp",))
+    return time
+
+
+def _check_required(entry: Envelope, here: LineReport) -> None:
+    if here.spot.dialect not in _REQUIRED:
+        return
+    rule, fields = _REQUIRED[here.spot.dialect]
+    missing = []
+    for name, key in fields.items():
+        value = getattr(entry, name)
+        absent = value is UNSET if name == "parent_uuid" else value in _ABSENT
+        if absent and (key,) not in here.faults:
+            missing.append(key)
+    if missing:
+        here.add(rule, f"Expected {join(missing)}, found nothing")
+
+
+_CONTENT: Path = ("message", "content")
+_IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def place_of(line: Line) -> Path:
+    """Return where the blocks of a line's message stand."""
+    wire = line.wire
+    if not isinstance(wire, Document003 | Api003):
+        return _CONTENT
+    if isinstance(wire.message_data, Message):
+        return ("messageData" if isinstance(wire, Document003) else "message_data", "content")
+    whole = isinstance(wire, Document003) and isinstance(wire.message, Message)
+    return _CONTENT if whole else ("content",)
+
+
+def check_blocks(line: Line, blocks: Sequence[ContentBlock], here: LineReport) -> None:
+    """Check the blocks of a line's message, and those of the results among them."""
+    waiting: list[tuple[Sequence[ContentBlock], Path | None]] = [(blocks, None)]
+    for inner, told in waiting:  # grows while it is walked: results may hold blocks
+        for index, block in enumerate(inner):
+            kind = type(block)
+            if kind is not ToolUseBlock and kind is not ToolResultBlock and kind is not ImageBlock:
+                continue
+            steps = (*(place_of(line) if told is None else told), index)
+            match block:
+                case ImageBlock():
+                    _check_image(block, steps, here)
+                case ToolUseBlock():
+                    _check_call(line, block, steps, here)
+                case ToolResultBlock():
+                    _check_result(block, steps, here)
+                    if isinstance(block.content, tuple):
+                        waiting.append((block.content, (*steps, "content")))
+
+
+def _check_call(line: Line, block: ToolUseBlock, steps: Path, here: LineReport) -> None:
+    if block.input is not UNSET or here.spot.dialect is Dialect.SPEC_000:
+        return
+    if isinstance(line.wire, Document003 | Api003) and line.wire.type is StoredType.TOOL_USE:
+        steps = ("content",)  # which is a text: the block is in it
+    here.add(TOOL_FIELDS, "Expected `input` in a `tool_use`, found nothing", steps)
+
+
+def _check_result(block: ToolResultBlock, steps: Path, here: LineReport) -> None:
+    if not block.tool_use_id and (*steps, "tool_use_id") not in here.faults:
+        here.add(CORRELATION, "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
+
+
+def _check_image(block: ImageBlock, steps: Path, here: LineReport) -> None:
+    source = block.source
+    if not isinstance(source, Base64Source):
+        if here.spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
+            here.add(IMAGES, f"Expected a `base64` source, found {quote(source.type)}", (*steps, "source"))
+        return
+    if source.media_type not in _IMAGE_TYPES:
+        found = "nothing" if source.media_type is UNSET else quote(source.media_type)
+        message = f"Expected one of {join(_IMAGE_TYPES, 'or')}, found {found}"
+        here.add(IMAGES, message, (*steps, "source", "media_type"))
+    flaw = _find_flaw(source.data)
+    if flaw is not None:
+        here.add(IMAGES, f"Expected base64, found {flaw}", (*steps, "source", "data"))
+
+
+def _find_flaw(data: str) -> str | None:
+    """Return what is wrong with a text that should be base64; None if nothing is."""
+    if not data:
+        return "nothing"
+    try:
+        binascii.a2b_base64(data, strict_mode=True)
+    except ValueError as error:  # `binascii.Error` is one
+        return f"other text ({error})"
+    return None
+
+
+_MALFORMED = get_rule("line-malformed")
+_GLUED = get_rule("line-glued")
+_BAD_TEXT = get_rule("line-bad-text")
+_TORN = get_rule("line-torn")
+_MISSING_TYPE = get_rule("line-missing-type")
+_UNKNOWN_TYPE = get_rule("line-unknown-type")
+_UNKNOWN_FIELD = get_rule("line-unknown-field")
+_UNKNOWN_VALUE = get_rule("line-unknown-value")
+_WRONG_TYPE = get_rule("line-wrong-type")
+_MISSING_FIELD = get_rule("line-missing-field")
+
+_TOO_LONG = get_rule("line-too-long")
+
+_BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
+    {
+        ProblemKind.MALFORMED: _MALFORMED,
+        ProblemKind.GLUED: _GLUED,
+        ProblemKind.BAD_TEXT: _BAD_TEXT,
+        ProblemKind.UNKNOWN_TYPE: _UNKNOWN_TYPE,
+        ProblemKind.UNKNOWN_FIELD: _UNKNOWN_FIELD,
+        ProblemKind.UNKNOWN_VALUE: _UNKNOWN_VALUE,
+        ProblemKind.WRONG_TYPE: _WRONG_TYPE,
+        ProblemKind.MISSING_FIELD: _MISSING_FIELD,
+        ProblemKind.TOO_LONG: _TOO_LONG,
+    }
+)
+
+Claim = Callable[[Line, Problem], Rule | None]
+"""Returns the rule of a spec that a problem of a line breaks, or None if the spec has none for it."""
+
+
+def report_problems(line: Line, here: LineReport) -> None:
+    """Report what decoding found wrong or unknown."""
+    claim = _CLAIMS.get(line.dialect)
+    for problem in line.problems:
+        rule = None if claim is None else claim(line, problem)
+        if rule is None and isinstance(line.entry, UnknownEntry) and line.entry.type is None:
+            rule = _MISSING_TYPE if problem.kind is ProblemKind.UNKNOWN_TYPE else None
+        message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
+        # Where it is not known, finding the offset would take a scan of the line for each problem.
+        if problem.known_offset is not None:
+            message = f"{message} (byte {problem.known_offset})"
+        here.add(rule or _BY_KIND[problem.kind], message, problem.steps)
+
+
+def report_tail(tail: Tail, here: LineReport) -> None:
+    """Report what stands at the end of a file and is no line."""
+    here.add(_TORN, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
+
 
 _ORDER: Mapping[str, int] = MappingProxyType({rule.id: index for index, rule in enumerate(RULES)})
 _ROW = "| {} |"
@@ -88,16 +269,15 @@ def _render_dialects(dialects: list[Dialect]) -> str:
 
 _CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
     {
-        Dialect.CLAUDE_CODE: specs.claim_today,
-        Dialect.SPEC_000: specs.claim_000,
-        **dict.fromkeys(STORED, specs.claim_003),
-        Dialect.SPEC_004: specs.claim_004,
+        Dialect.CLAUDE_CODE: rules.claim_today,
+        Dialect.SPEC_000: rules.claim_000,
+        **dict.fromkeys(STORED, rules.claim_003),
+        Dialect.SPEC_004: rules.claim_004,
         Dialect.STREAM: stream.claim,
         Dialect.CONTROL: control.claim,
         Dialect.HOOK: control.claim_hook,
     }
 )
-_NO_FAULTS: Collection[Path] = frozenset()
 
 
 def validate(lines: Iterable[Line]) -> list[Finding]:
@@ -126,11 +306,10 @@ class Validator:
         self._count += 1
         if line.at is not None:
             self._source = line.at.source
-        faults = _NO_FAULTS
+        here = LineReport(self._report, spot, frozenset([problem.steps for problem in line.problems]))
         if line.problems:
-            faults = frozenset(problem.steps for problem in line.problems)
-            report_problems(line, spot, self._report, _CLAIMS)
-        self._check(line, faults, spot)
+            report_problems(line, here)
+        self._check(line, here)
         return sort_findings(self._report.take())
 
     def finish(self, tail: Tail | None = None) -> list[Finding]:
@@ -141,33 +320,33 @@ class Validator:
         self._control.finish()
         if tail is not None:
             spot = Spot(self._count, Position(self._source, tail.offset), Dialect.UNKNOWN)
-            report_tail(tail, spot, self._report)
+            report_tail(tail, LineReport(self._report, spot, ()))
         return sort_findings(self._report.take())
 
-    def _check(self, line: Line, faults: Collection[Path], spot: Spot) -> None:
+    def _check(self, line: Line, here: LineReport) -> None:
         entry = line.entry
         if isinstance(entry, Envelope):
-            self._check_message(line, entry, faults, spot)
-        elif spot.dialect is Dialect.STREAM:
+            self._check_message(line, entry, here)
+        elif here.spot.dialect is Dialect.STREAM:
             blocks = list_blocks(entry)
             if blocks:
-                check_blocks(line, blocks, faults, spot, self._report)
-            self._stream.add(line, faults, spot)
-        elif spot.dialect is Dialect.CONTROL:
-            self._control.add(line, faults, spot)
+                check_blocks(line, blocks, here)
+            self._stream.add(line, here)
+        elif here.spot.dialect is Dialect.CONTROL:
+            self._control.add(line, here)
 
-    def _check_message(self, line: Line, entry: Envelope, faults: Collection[Path], spot: Spot) -> None:
+    def _check_message(self, line: Line, entry: Envelope, here: LineReport) -> None:
         """Check a line of a session file, or one of whatever dialect of which only the envelope is known."""
         is_date = isinstance(getattr(line.wire, "timestamp", None), StoredDate)
-        time = check_envelope(entry, faults, spot, self._report, is_date=is_date)
+        time = check_envelope(entry, here, is_date=is_date)
         blocks = list_blocks(line.entry)
         calls = answers = False
         if blocks:
             calls, answers = any(map(is_call, blocks)), any(map(is_result, blocks))
-            check_blocks(line, blocks, faults, spot, self._report)
+            check_blocks(line, blocks, here)
         if line.wire is not None:
-            specs.check_fields(line, faults, spot, self._report)
-            specs.check_message(line, faults, spot, self._report)
-        self._threads.add(Node(entry, kind_of(line, calls, answers), time, spot))
-        if calls or answers or spot.dialect is Dialect.SPEC_000:
-            self._pairs.add(line, blocks, spot)
+            rules.check_fields(line, here)
+            rules.check_message(line, here)
+        self._threads.add(Node(entry, kind_of(line, calls, answers), time, here.spot))
+        if calls or answers or here.spot.dialect is Dialect.SPEC_000:
+            self._pairs.add(line, blocks, here.spot)

@@ -1,3 +1,0 @@
-"""Tool calls, with what came of them."""
-
-__all__: list[str] = []
