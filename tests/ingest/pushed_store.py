@@ -28,7 +28,7 @@ from turnlog.store.opening import open_store
 from turnlog.store.places import StorePlace
 from turnlog.store.search.language import parse_query
 from turnlog.store.usage.cells import merge_cells
-from turnlog.testing.answers import read_bytes, sort_sources
+from turnlog.testing.checks import read_bytes, sort_sources
 from turnlog.transcripts.files.session_files import SessionFiles
 
 ORIGIN = "0123456789abcdef" * 2

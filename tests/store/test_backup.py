@@ -15,8 +15,8 @@ from turnlog.store.accounts.copies import restore_store
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_in_backup, open_store
-from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
+from turnlog.testing.checks import collect_answers
 
 
 @pytest.fixture

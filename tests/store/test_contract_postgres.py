@@ -6,17 +6,17 @@ from pathlib import Path
 
 import psycopg
 
+from contracts.engine import EngineContract
 from postgres_server import make_archive
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.testing.store_contract import CaredStoreContract
 
 PLACES: dict[Path, ServerPlace] = {}
 """Which database a test's folder stands for."""
 
 
-class TestContract(CaredStoreContract):
+class TestContract(EngineContract):
     def make_store(self, tmp_path: Path) -> CaredStore:
         PLACES[tmp_path] = ServerPlace(make_archive(), tmp_path)
         return self.reopen(tmp_path)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import apsw
 
+from contracts.engine import EngineContract
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
-from turnlog.testing.store_contract import CaredStoreContract
 
 
-class TestContract(CaredStoreContract):
+class TestContract(EngineContract):
     def make_store(self, tmp_path: Path) -> CaredStore:
         return open_store(tmp_path / "turnlog.db")
 

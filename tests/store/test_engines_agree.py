@@ -27,7 +27,7 @@ from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.paging import Hit, SearchOrder
 from turnlog.store.usage.cells import merge_cells
-from turnlog.testing.answers import read_bytes, sort_sources
+from turnlog.testing.checks import read_bytes, sort_sources
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import SessionFiles
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery

@@ -18,9 +18,8 @@ from turnlog.store.frames import compress
 from turnlog.store.interface import CaredStore, Maintenance, find_known, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.testing.answers import collect_answers
-from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.row_builders import make_session_row
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines, make_session_row
+from turnlog.testing.checks import collect_answers
 
 NEEDLE = "zq8-needle"
 KEPT = "zq8-kept"

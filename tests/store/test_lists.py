@@ -18,8 +18,7 @@ from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_curs
 from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.testing.builders import make_batch, make_line
-from turnlog.testing.row_builders import TIME, make_session_row
+from turnlog.testing.builders import TIME, make_batch, make_line, make_session_row
 
 COUNT = 10_000
 EVERY_FILTER = SessionFilter(

@@ -16,7 +16,7 @@ from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TA
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.lists import find_marks
+from turnlog.testing.store_contract import find_marks
 
 NEEDLE = "zq8-needle"
 

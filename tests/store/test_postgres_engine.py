@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from contracts.people import ADA, BOB, keep_of
 from postgres_server import find_programs, make_archive, make_database, start_server
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.store.accounts.copies import check_backup, restore_store
@@ -21,10 +22,8 @@ from turnlog.store.interface import CaredStore, Maintenance
 from turnlog.store.model import LOCAL, Scope, Visibility
 from turnlog.store.opening import find_in_backup, measure_store, open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_key, make_line, make_lines
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.people import ADA, BOB, keep_of
+from turnlog.testing.checks import collect_answers, keep
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 
 FILES = {"session-1.jsonl": make_lines(4)}

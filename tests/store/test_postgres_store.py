@@ -20,6 +20,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from contracts.people import ADA, BOB, keep_of
 from postgres_server import make_archive, make_database, start_server
 from turnlog.errors import CursorError, LostStoreError, NewerStoreError, OlderStoreError, StoreError
 from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
@@ -30,10 +31,8 @@ from turnlog.store.model import LOCAL, Place, Scope, Viewer, Visibility
 from turnlog.store.opening import find_holder, open_lease, open_store
 from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
-from turnlog.testing.answers import collect_answers, list_records, read_bytes
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.people import ADA, BOB, keep_of
+from turnlog.testing.checks import collect_answers, keep, list_records, read_bytes
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.segments import SEGMENT
 
@@ -404,7 +403,7 @@ from pathlib import Path
 from turnlog.store.opening import open_store
 from turnlog.store.places import ServerPlace
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep
+from turnlog.testing.checks import keep
 
 address, name, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = open_store(ServerPlace(address, Path()))

@@ -27,8 +27,7 @@ from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace, StorePlace
 from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
 from turnlog.store.usage.source import AnswerUse
-from turnlog.testing.builders import make_batch, make_key
-from turnlog.testing.row_builders import make_session_row
+from turnlog.testing.builders import make_batch, make_key, make_session_row
 from turnlog.transcripts.usage.election import SightingFold
 from turnlog.transcripts.usage.prices import Charger
 from usage_sightings import FILES, GUEST, SESSIONS, Files, files, make_sighting, say, steps

@@ -18,7 +18,7 @@ from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder
 from turnlog.store.usage.building import UsageQuery, build_report
 from turnlog.store.usage.report import Grouping
-from turnlog.testing.answers import Answers, collect_answers
+from turnlog.testing.checks import Answers, collect_answers
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, Told
 
 _IDS = (*NAMES, "s-9")

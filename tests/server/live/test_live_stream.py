@@ -24,7 +24,7 @@ from turnlog.store.marks import MarkChange
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep
+from turnlog.testing.checks import keep
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 numbers = itertools.count()

@@ -40,9 +40,8 @@ from turnlog.store.search.postgres import (
 from turnlog.store.search.surroundings import CatalogueTextRows, Surroundings
 from turnlog.store.search.texts import cut_cells
 from turnlog.testing import make_line
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.search import search, search_all
-from turnlog.testing.scanning import Scan
+from turnlog.testing.checks import Scan, keep
+from turnlog.testing.search_contract import search, search_all
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 INDEX = PostgresTextIndex()

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from contracts.base import EngineBase
+from memory_session import MemorySession
 from turnlog.store.interface import CaredStore, ChangeKind
 from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import CareBase, keep, read_file
-from turnlog.testing.memory_session import MemorySession
+from turnlog.testing.checks import keep, read_file
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery, Told
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.timeline import HookPlace
@@ -23,7 +24,7 @@ _OTHER = Scope("somebody else")
 _SESSION = DeliveryFilter(session_id="session-1")
 
 
-class HookContract(CareBase):
+class HookContract(EngineBase):
     """Contracts of `add_deliveries` and what is asked about them."""
 
     def test_a_delivery_comes_back_as_it_came(self, tmp_path: Path) -> None:

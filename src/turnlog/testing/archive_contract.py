@@ -1,4 +1,4 @@
-"""Bytes, values and chapters: what was given comes back, as it was, and in the parts that are asked for."""
+"""Contracts of bytes, values, chapters and scans: all comes back as it was, in the parts that are asked for."""
 
 from __future__ import annotations
 
@@ -8,26 +8,39 @@ from unittest import SkipTest
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
+from turnlog.ingest.session_scan import scan_session, vanish
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.interface import KnownSession, Store, find_known, find_sessions, read_all
 from turnlog.store.lists import SessionFilter, SessionOrder
-from turnlog.store.model import LOCAL, Place
+from turnlog.store.model import LOCAL, Place, name_source
 from turnlog.store.usage.recounting import RecountedUsage, list_differences
-from turnlog.testing.answers import collect_answers, read_bytes
-from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import (
+from turnlog.testing.builders import (
+    ORIGIN,
+    TIME,
+    FileRecords,
+    make_batch,
+    make_key,
+    make_line,
+    make_lines,
+    make_message,
+    make_outline,
+    make_session_row,
+    unpack_records,
+)
+from turnlog.testing.checks import (
     ContractBase,
+    collect_answers,
     expect_derived,
     find_source,
     get_derived,
     keep,
+    read_bytes,
     read_records,
     refused,
     replace_records,
     unpack_files,
 )
-from turnlog.testing.memory_session import FileRecords, unpack_records
-from turnlog.testing.row_builders import make_message, make_outline, make_session_row
+from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.segments import SEGMENT
 
 _TRANSCRIPT = "session-1.jsonl"
@@ -620,3 +633,93 @@ def _append(store: Store, path: str) -> SessionBatch:
     batch = replace(batch, derived=replace(get_derived(batch), chapters=named))
     store.apply([batch])
     return batch
+
+
+_SCANNED = {
+    _TRANSCRIPT: make_lines(5),
+    "session-1/subagents/agent-a1.jsonl": make_lines(3, agent_id="a1"),
+    "session-1/subagents/agent-a1.meta.json": b'{"agentType":"explorer"}',
+    "session-1/tool-results/b1.txt": b"much\n" * 1000,
+}
+
+
+class ScanContract(ContractBase):
+    """Contracts of a store and its archive with looks at files."""
+
+    def test_what_a_look_gave_can_be_read_back(self, tmp_path: Path) -> None:
+        folder = _write(tmp_path, _SCANNED)
+        with self.opened(tmp_path) as store:
+            batch = _scan(store, folder)
+            _expect_kept(store, folder, batch)
+            with store.open_session(LOCAL, batch.key) as session:
+                assert session.list_agents() != []
+                assert [chapter.count_messages for chapter in session.chapters] == [5, 3]
+
+    def test_a_second_look_finds_nothing_new(self, tmp_path: Path) -> None:
+        folder = _write(tmp_path, _SCANNED)
+        with self.opened(tmp_path) as store:
+            _scan(store, folder)
+            assert _find_news(store, folder) is None
+
+    def test_looks_at_a_growing_file_give_what_one_look_at_its_end_gives(self, tmp_path: Path) -> None:
+        whole = _SCANNED[_TRANSCRIPT] + make_line(5, text="é" * 50) + make_line(6, type="assistant")
+        with self.opened(tmp_path) as store:
+            for end in (0, 10, len(make_lines(2)), len(make_lines(3)) + 40, len(whole) - 1, len(whole)):
+                folder = _write(tmp_path, {**_SCANNED, _TRANSCRIPT: whole[:end]})
+                batch = _scan(store, folder)
+                _expect_kept(store, folder, batch)
+            live = collect_answers(store, LOCAL)
+        cold_path = tmp_path / "cold"
+        cold_path.mkdir()
+        with self.opened(cold_path) as store:
+            _scan(store, folder)
+            cold = collect_answers(store, LOCAL)
+        for name in ("open_session", "read_usage", "read_all"):
+            assert live[name] == cold[name] != [], name
+
+    def test_a_session_whose_files_are_gone_can_still_be_read(self, tmp_path: Path) -> None:
+        folder = _write(tmp_path, _SCANNED)
+        with self.opened(tmp_path) as store:
+            batch = _scan(store, folder)
+            records = read_records(store, batch.key)
+            known = find_known(store, LOCAL, batch.key)
+            assert known is not None
+            store.apply([vanish(known, LOCAL.owner, ORIGIN, TIME)])
+            [session] = store.list_sessions(LOCAL).sessions
+            assert not session.present
+            assert read_records(store, batch.key) == records
+            for path, data in _SCANNED.items():
+                assert read_bytes(store, LOCAL, name_source(ORIGIN, str(folder / path)), 0) == data
+
+
+def _write(tmp_path: Path, files: dict[str, bytes]) -> Path:
+    folder = tmp_path / "projects" / "-work-project"
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def _find_news(store: Store, folder: Path) -> SessionBatch | None:
+    [files] = locate_path(folder).sessions
+    known = find_known(store, LOCAL, name_source(ORIGIN, str(folder / _TRANSCRIPT)))
+    return scan_session(files, known, store.archive, owner=LOCAL.owner, origin=ORIGIN, now_ns=TIME)
+
+
+def _scan(store: Store, folder: Path) -> SessionBatch:
+    batch = _find_news(store, folder)
+    assert batch is not None
+    store.apply([batch])
+    return batch
+
+
+def _expect_kept(store: Store, folder: Path, batch: SessionBatch) -> None:
+    """Expect all records of a batch, and the bytes of all files as they are now."""
+    expect_derived(store, batch.key, get_derived(batch))
+    for path in folder.rglob("*.*"):
+        if path.is_file():
+            [*_, (generation, length)] = store.archive.list_generations(LOCAL, name_source(ORIGIN, str(path)))
+            assert length == path.stat().st_size
+            found = read_bytes(store, LOCAL, name_source(ORIGIN, str(path)), generation)
+            assert found == path.read_bytes()

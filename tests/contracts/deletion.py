@@ -1,4 +1,4 @@
-"""Forgetting for good, and mending what is damaged."""
+"""Forgetting for good, and repairing what is damaged."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from contracts.base import EngineBase
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import ChangeKind, Maintenance, find_known, read_all
 from turnlog.store.model import LOCAL, Scope
-from turnlog.testing.answers import collect_answers, read_bytes
-from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import (
-    CareBase,
+from turnlog.testing.builders import (
+    FileRecords,
+    make_batch,
+    make_key,
+    make_line,
+    make_lines,
+    make_outline,
+    make_session_row,
+)
+from turnlog.testing.checks import (
+    collect_answers,
     expect_derived,
     find_source,
     get_derived,
     keep,
+    read_bytes,
     read_records,
     refused,
     replace_records,
     unpack_files,
 )
-from turnlog.testing.memory_session import FileRecords
-from turnlog.testing.row_builders import make_outline, make_session_row
 
 _TRANSCRIPT = "session-1.jsonl"
 _AGENT = "session-1/subagents/agent-a1.jsonl"
@@ -39,7 +46,7 @@ _OF_SESSION = (
 """The queries whose answers are of the sessions that are asked for alone."""
 
 
-class ForgetContract(CareBase):
+class DeletionContract(EngineBase):
     """Contracts of `forget`, `delete_tombstones` and `list_tombstones`."""
 
     def test_nothing_of_a_forgotten_session_can_be_asked_for(self, tmp_path: Path) -> None:
@@ -165,7 +172,7 @@ class ForgetContract(CareBase):
 _MENDED_FILES = {_TRANSCRIPT: make_lines(6), _AGENT: make_lines(4, agent_id="a1")}
 
 
-class MendContract(CareBase):
+class RepairContract(EngineBase):
     """Contracts of `rewrite`, `mend` and `list_flaws`."""
 
     def test_what_is_written_again_is_the_same_under_a_new_revision(self, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from turnlog.testing.memory_session import FileRecords, is_event
+from memory_session import is_event
+from turnlog.testing.builders import FileRecords
 from turnlog.transcripts.actions import CALL_STATES, FAILED_HOOKS, TOLD_FAILURES, ActionState
 from turnlog.transcripts.hooks.deliveries import HookDelivery, Told, match_lines
 from turnlog.transcripts.kinds import CallState, Category

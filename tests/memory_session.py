@@ -2,95 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import accumulate
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.testing.builders import FileRecords, pack_records
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.records import (
-    AgentRecord,
-    CallRecord,
-    EventRecord,
-    LineRecord,
-    MessageRecord,
-    SightingRecord,
-    TurnRecord,
-)
-from turnlog.transcripts.segments import (
-    AGENTS,
-    SEGMENT,
-    TURNS,
-    PackedSegment,
-    Segment,
-    SegmentHead,
-    pack_segment,
-    unpack_segment,
-)
-
-
-class FileRecords(Struct, frozen=True, kw_only=True):
-    """All records of one file."""
-
-    lines: tuple[LineRecord, ...] = ()
-    messages: tuple[MessageRecord, ...] = ()
-    calls: tuple[CallRecord, ...] = ()
-    events: tuple[EventRecord, ...] = ()
-    sightings: tuple[SightingRecord, ...] = ()
-
-
-def pack_records(records: FileRecords) -> tuple[PackedSegment, ...]:
-    """Return the records of a file in segments; without lines there are none."""
-    lines, count = records.lines, -(-len(records.lines) // SEGMENT)
-    offsets = [line.offset for line in lines]
-    # A message is in the segment of its first line, but never before one that stands above it.
-    own = [*accumulate((message.lines[0] for message in records.messages), max)]
-    called = [*accumulate((call.line for call in records.calls), max)]
-    seen = [max(bisect_right(offsets, each.offset) - 1, 0) for each in records.sightings]
-    found: list[PackedSegment] = []
-    for number in range(count):
-        first, end = number * SEGMENT, (number + 1) * SEGMENT if number < count - 1 else 1 << 62
-
-        def pick(places: Iterable[int], first: int = first, end: int = end) -> list[int]:
-            return [at for at, line in enumerate(places) if first <= line < end]
-
-        messages, calls = pick(own), pick(called)
-        said = [records.messages[at] for at in messages]
-        made = [records.calls[at] for at in calls]
-        happened = [records.events[at] for at in pick(event.line for event in records.events)]
-        used = [records.sightings[at] for at in pick(seen)]
-        held = lines[first : first + SEGMENT]
-        head = SegmentHead(
-            number=number,
-            lines=len(held),
-            message=sum(line < first for line in own),
-            messages=len(said),
-            call=sum(line < first for line in called),
-            calls=len(made),
-            events=len(happened),
-            hooks=sum(event.hook is not None for event in happened),
-            sightings=len(used),
-            offset=held[0].offset,
-            reached=max((line.time for line in lines[: first + 1] if line.time is not None), default=0),
-            problems=sum(line.problems > 0 for line in held),
-        )
-        found.append(PackedSegment(head, pack_segment(held, said, made, happened, used)))
-    return tuple(found)
-
-
-def unpack_records(segments: Iterable[PackedSegment]) -> FileRecords:
-    """Return the records of a file whose segments are all there, in order."""
-    found = [unpack_segment(segment.data) for segment in segments]
-    return FileRecords(
-        lines=tuple(each for segment in found for each in segment.lines),
-        messages=tuple(each for segment in found for each in segment.messages),
-        calls=tuple(each for segment in found for each in segment.calls),
-        events=tuple(each for segment in found for each in segment.events),
-        sightings=tuple(each for segment in found for each in segment.sightings),
-    )
+from turnlog.transcripts.records import AgentRecord, TurnRecord
+from turnlog.transcripts.segments import AGENTS, TURNS, PackedSegment, Segment, SegmentHead, unpack_segment
 
 
 def is_event(hook: HookDelivery) -> bool:
