@@ -21,13 +21,11 @@ from pathlib import Path
 from search import draw_questions, lay_out
 from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.places import StorePlace
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.report import Grouping
+from turnlog.store.usage_report import Grouping, UsageQuery, build_report
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.queries.bodies import decode_lines
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from turnlog.demo.installing import install
+from turnlog.demo import install
 from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import CaredStore
 from turnlog.transcripts import locate_sessions

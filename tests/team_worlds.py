@@ -19,12 +19,11 @@ from postgres_server import make_archive
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.requests import ServerContext
-from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_model import Accounts, TokenKind, UserRole
+from turnlog.store.accounts import open_accounts
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL, Visibility
+from turnlog.store.model import LOCAL, ServerPlace, StorePlace, Visibility, home_of
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks.deliveries import HookDelivery, build_delivery
 

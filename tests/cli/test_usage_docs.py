@@ -12,7 +12,7 @@ import pytest
 
 from command_line import environment
 from golden import DATA
-from turnlog.store.usage.report import Breakdown, Grouping
+from turnlog.store.usage_report import Breakdown, Grouping
 from turnlog.transcripts import find_table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "usage.md").read_text()

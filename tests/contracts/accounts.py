@@ -20,7 +20,7 @@ from typing import Any, ParamSpec
 from msgspec.structs import replace
 
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import (
+from turnlog.store.account_model import (
     Accounts,
     Action,
     AuditEntry,

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from contracts.base import EngineBase
 from turnlog.errors import TakenMachineError
 from turnlog.store.interface import CaredStore, ChangeKind, Store, count_files, find_known, is_visible
-from turnlog.store.lists import SessionFilter
-from turnlog.store.marks import MarkChange, Marks
+from turnlog.store.lists import MarkChange, Marks, SessionFilter
 from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, Viewer, Visibility, find_access
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder

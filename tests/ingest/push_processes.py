@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.machine import find_origin
 from turnlog.server.serving import Ready, ServeOptions, serve
 from turnlog.store.interface import CaredStore, read_all
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, ServerPlace, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["turnlog.server.serving", "turnlog.cli.push"])

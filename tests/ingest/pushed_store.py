@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from session_records import list_records
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.planning import build_plan
-from turnlog.ingest.push.pusher import describe, gather, tell_gone
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.pusher import describe, gather, tell_gone
+from turnlog.ingest.sync_plan import build_plan
+from turnlog.ingest.upload_protocol import (
     PROTOCOL,
     STRETCH,
     SessionUpload,
@@ -20,14 +20,13 @@ from turnlog.ingest.uploads.protocol import (
     learn_session,
     tell_session,
 )
-from turnlog.ingest.uploads.receiver import Given, Outcome, SessionAnswer, UploadTaker
+from turnlog.ingest.upload_receiver import Given, Outcome, SessionAnswer, UploadTaker
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import CaredStore, KnownSession, find_sessions
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace
 from turnlog.store.search.language import parse_query
-from turnlog.store.usage.cells import merge_cells
+from turnlog.store.usage_cells import merge_cells
 from turnlog.testing.checks import read_bytes, sort_sources
 from turnlog.transcripts.files.session_files import SessionFiles
 

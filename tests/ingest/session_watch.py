@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ingest.memory_store import MemoryStore, small_pieces
 from turnlog.ingest.change_check import key_of
-from turnlog.ingest.session_cache import SessionCache
-from turnlog.ingest.session_scan import resume_scan
+from turnlog.ingest.session_scan import SessionCache, resume_scan
 from turnlog.store.batch import SessionBatch
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import Obstacle

@@ -8,9 +8,9 @@ from pathlib import Path
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
 from turnlog.errors import LostStoreError
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.push.pusher import describe, gather
-from turnlog.ingest.uploads.protocol import SessionUpload
-from turnlog.ingest.uploads.receiver import Outcome, UploadTaker
+from turnlog.ingest.pusher import describe, gather
+from turnlog.ingest.upload_protocol import SessionUpload
+from turnlog.ingest.upload_receiver import Outcome, UploadTaker
 from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore

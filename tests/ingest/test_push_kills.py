@@ -16,7 +16,7 @@ from ingest.killed_database import KilledDatabase
 from ingest.push_processes import CollectorProcess, ServerProcess, await_that, check_bytes, has_all, opened
 from ingest.push_recorder import Recorder, make_delivery, write_on
 from ingest.pushed_store import check_sound
-from turnlog.ingest.push.collector import PushPhase, read_status
+from turnlog.ingest.push_collector import PushPhase, read_status
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, Place

@@ -19,9 +19,9 @@ from ingest.dropping_proxy import DroppingProxy, Line
 from ingest.push_processes import ServerProcess, await_that, check_bytes, has_all, opened
 from ingest.pushed_store import ORIGIN, check_sound
 from turnlog.errors import PushError
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.push.client import Backoff, Pace, PushClient, parse_server
-from turnlog.ingest.push.collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
+from turnlog.ingest.machine import Exclusion
+from turnlog.ingest.push_client import Backoff, Pace, PushClient, parse_server
+from turnlog.ingest.push_collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.interface import CaredStore, read_all
 from turnlog.store.model import LOCAL

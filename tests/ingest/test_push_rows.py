@@ -13,9 +13,8 @@ from ingest.pushed_store import ORIGIN, PushedStore, check_same, check_sound
 from postgres_server import make_archive
 from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, ServerPlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import locate_path
 

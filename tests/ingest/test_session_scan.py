@@ -15,8 +15,7 @@ from golden import DATA
 from ingest.memory_store import MemoryStore, merge_derived
 from ingest.session_watch import ORIGIN, Watch, grow, list_files, look_once
 from turnlog.ingest.change_check import key_of, list_kinds
-from turnlog.ingest.session_cache import SessionCache
-from turnlog.ingest.session_scan import scan_session, vanish
+from turnlog.ingest.session_scan import SessionCache, scan_session, vanish
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.model import SourceKind, name_source

@@ -32,13 +32,11 @@ from old_archives import (
 )
 from postgres_server import make_database
 from turnlog.errors import BusyStoreError, FormerStoreError, StoreError
-from turnlog.ingest.upgrade import Phase, upgrade_archive
-from turnlog.ingest.verification import check_archive
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.ingest.verification import Phase, check_archive, upgrade_archive
+from turnlog.store.accounts import open_accounts
 from turnlog.store.interface import CaredStore, KnownSession, find_sessions, read_all
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, ServerPlace, StorePlace
 from turnlog.store.opening import open_store, open_upgrade
-from turnlog.store.places import ServerPlace, StorePlace
 
 KILLS = 6
 """For each archive; many more were tried by hand, which find nothing else."""

@@ -16,8 +16,7 @@ from real_program.captured import ASKED, MIRRORED, PIPED, UNATTENDED
 from real_program.recordings import make_once, run_apart
 from turnlog import Session, read
 from turnlog.config import Settings
-from turnlog.export.files import export_raw
-from turnlog.ingest.archived import find_transcript
+from turnlog.export.files import export_raw, find_transcript
 from turnlog.ingest.verification import check_session
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode

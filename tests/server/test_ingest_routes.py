@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from ingest.pushed_store import check_sound
 from server_app import Answer, Served, serving
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.push.pusher import describe, gather
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.pusher import describe, gather
+from turnlog.ingest.upload_protocol import (
     LARGEST_BODY,
     LARGEST_UPLOAD,
     MEDIA_TYPE,

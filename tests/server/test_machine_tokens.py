@@ -15,14 +15,13 @@ from command_line import run
 from team_server import Team, serving_team
 from turnlog.errors import PushError
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.push.client import PushClient, SessionResult
-from turnlog.ingest.push.hooks import SpooledHooks
-from turnlog.ingest.push.pusher import describe, gather
+from turnlog.ingest.machine import Exclusion, find_origin
+from turnlog.ingest.push_client import PushClient, SessionResult
+from turnlog.ingest.push_collector import SpooledHooks
+from turnlog.ingest.pusher import describe, gather
 from turnlog.ingest.spool import Spool, make_delivery_id
-from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
-from turnlog.store.accounts.interface import TokenKind, UserRole
+from turnlog.ingest.upload_protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
+from turnlog.store.account_model import TokenKind, UserRole
 from turnlog.store.interface import CaredStore, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL

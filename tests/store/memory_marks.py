@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from store.memory_seeing import is_own
 from store.memory_state import MarkEntry, State
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.lists import MarkChange, MarkedSession, Marks, take_back
 from turnlog.store.model import Scope
 
 

@@ -22,17 +22,18 @@ from turnlog.store.interface import Feed, KnownSession, KnownSource, Maintenance
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
+    MarkChange,
+    MarkedSession,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
     SessionPage,
     StoredProject,
 )
-from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import SearchOrder, SearchPage
-from turnlog.store.usage.recounting import RecountedUsage
+from turnlog.store.usage_recount import RecountedUsage
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import ChapterFacts
 

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from contracts.accounts import Clock
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.accounts import open_accounts
 
 NAMES = st.sampled_from(["ada", "ben", "cleo"])
 ROLES = st.sampled_from([*UserRole])

@@ -13,9 +13,9 @@ import pytest
 from contracts.accounts import AccountsContract
 from postgres_server import start_server
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.places import ServerPlace
+from turnlog.store.account_model import Accounts, Action, AuditEntry, TokenKind, UserRole
+from turnlog.store.accounts import open_accounts
+from turnlog.store.model import ServerPlace
 
 _TEMPLATE: dict[str, str] = {}
 _PLACES: dict[Path, ServerPlace] = {}

@@ -15,10 +15,8 @@ import pytest
 
 from contracts.accounts import AccountsContract
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import find_file
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole, digest_secret
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.accounts.stored import ACCOUNT_OPTIONS, ACCOUNT_STEPS, StoredAccounts
+from turnlog.store.account_model import Accounts, Action, AuditEntry, TokenKind, UserRole, digest_secret
+from turnlog.store.accounts import ACCOUNT_OPTIONS, ACCOUNT_STEPS, StoredAccounts, find_file, open_accounts
 from turnlog.store.catalogue.sqlite import Options, SqliteDatabase
 
 IMPATIENT = Options(busy_seconds=0.05, application_id=ACCOUNT_OPTIONS.application_id, lasting=True)

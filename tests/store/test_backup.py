@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import restore_store
+from turnlog.store.account_backups import restore_store
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_in_backup, open_store

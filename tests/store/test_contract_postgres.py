@@ -9,8 +9,8 @@ import psycopg
 from contracts.engine import EngineContract
 from postgres_server import make_archive
 from turnlog.store.interface import CaredStore
+from turnlog.store.model import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 
 PLACES: dict[Path, ServerPlace] = {}
 """Which database a test's folder stands for."""

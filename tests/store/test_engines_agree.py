@@ -21,12 +21,11 @@ from session_records import list_records
 from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import CaredStore, KnownSession, count_files
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
-from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
+from turnlog.store.model import LOCAL, Scope, ServerPlace, StorePlace, Viewer, Visibility
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.paging import Hit, SearchOrder
-from turnlog.store.usage.cells import merge_cells
+from turnlog.store.usage_cells import merge_cells
 from turnlog.testing.checks import read_bytes, sort_sources
 from turnlog.transcripts.files.locate import locate_path
 from turnlog.transcripts.files.session_files import SessionFiles

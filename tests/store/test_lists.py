@@ -14,8 +14,7 @@ import pytest
 from turnlog.errors import CursorError, StoreError
 from turnlog.store.batch import Derived
 from turnlog.store.interface import CaredStore
-from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_cursor, encode_cursor
-from turnlog.store.marks import MarkChange
+from turnlog.store.lists import Cursor, MarkChange, SessionFilter, SessionOrder, decode_cursor, encode_cursor
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import TIME, make_batch, make_line, make_session_row

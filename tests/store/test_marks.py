@@ -12,7 +12,7 @@ import pytest
 
 from turnlog.errors import MarkError
 from turnlog.store.interface import CaredStore
-from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS, MarkChange, Marks
+from turnlog.store.lists import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS, MarkChange, Marks
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines

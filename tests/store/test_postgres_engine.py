@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from contracts.people import ADA, BOB, keep_of
 from postgres_server import find_programs, make_archive, make_database, start_server
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import check_backup, restore_store
-from turnlog.store.accounts.interface import UserRole
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_backups import check_backup, restore_store
+from turnlog.store.account_model import UserRole
+from turnlog.store.accounts import open_accounts
 from turnlog.store.interface import CaredStore, Maintenance
-from turnlog.store.model import LOCAL, Scope, Visibility
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Scope, ServerPlace, Visibility
 from turnlog.store.opening import find_in_backup, measure_store, open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.testing.builders import make_key, make_line, make_lines
 from turnlog.testing.checks import collect_answers, keep
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery

@@ -25,12 +25,10 @@ from postgres_server import make_archive, make_database, start_server
 from turnlog.errors import CursorError, LostStoreError, NewerStoreError, OlderStoreError, StoreError
 from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
 from turnlog.store.interface import CaredStore, Store, find_known
-from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, encode_cursor
-from turnlog.store.marks import MarkChange
-from turnlog.store.model import LOCAL, Place, Scope, Viewer, Visibility
+from turnlog.store.lists import Cursor, MarkChange, SessionFilter, SessionOrder, encode_cursor
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Place, Scope, ServerPlace, Viewer, Visibility
 from turnlog.store.opening import find_holder, open_lease, open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
+from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.checks import collect_answers, keep, list_records, read_bytes
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery
@@ -401,7 +399,7 @@ PROCESS = """
 import sys
 from pathlib import Path
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
+from turnlog.store.model import ServerPlace
 from turnlog.testing.builders import make_lines
 from turnlog.testing.checks import keep
 

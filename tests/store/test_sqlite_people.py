@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from contracts.people import ADA, BOB, EVE, keep_of
-from turnlog.store.accounts.copies import restore_store
+from turnlog.store.account_backups import restore_store
 from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
 from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
 from turnlog.store.opening import open_store

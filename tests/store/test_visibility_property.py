@@ -19,9 +19,8 @@ from postgres_server import make_archive
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
 from turnlog.store.interface import CaredStore, ChangeKind
-from turnlog.store.model import Place, Scope, Viewer
+from turnlog.store.model import Place, Scope, ServerPlace, Viewer
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
 
 _EXAMPLES = settings.default.max_examples if settings.default else 300
 _owners = count()

@@ -16,8 +16,7 @@ from turnlog.store.lists import SessionFilter
 from turnlog.store.model import Place, Scope, Visibility, find_access
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.report import Grouping
+from turnlog.store.usage_report import Grouping, UsageQuery, build_report
 from turnlog.testing.checks import Answers, collect_answers
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, Told
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import CaredStore
-from turnlog.store.marks import MarkChange
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import Scope, Viewer, Visibility
 from turnlog.testing.builders import make_batch, make_line
 from turnlog.transcripts.hooks.deliveries import HookDelivery

@@ -17,8 +17,8 @@ from turnlog.cli.tables import Column, render_table
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line
 from turnlog.cli.units import local_time, parse_moment
 from turnlog.config import Settings
-from turnlog.store.accounts.interface import Action, AuditEntry, AuditFilter
-from turnlog.store.places import is_made
+from turnlog.store.account_model import Action, AuditEntry, AuditFilter
+from turnlog.store.model import is_made
 
 _ALL = 1 << 31
 _COLUMNS = (

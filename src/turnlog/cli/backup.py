@@ -14,11 +14,10 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import MisuseError, clean_line, confirm, yes_option
 from turnlog.config import Settings
 from turnlog.export.files import restore_session
-from turnlog.export.plain import plural
-from turnlog.store.accounts.copies import back_up_accounts, check_backup, find_copy, restore_store
-from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.model import LOCAL
-from turnlog.store.places import is_made
+from turnlog.export.plain_text import plural
+from turnlog.store.account_backups import back_up_accounts, check_backup, find_copy, restore_store
+from turnlog.store.account_model import CarriedAccounts
+from turnlog.store.model import LOCAL, is_made
 from turnlog.transcripts.files.session_files import path_text
 
 

@@ -27,9 +27,9 @@ from turnlog.cli.terminal import (
     yes_option,
 )
 from turnlog.config import Settings
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.exclusions import find_tombstones, list_holding
+from turnlog.ingest.machine import find_tombstones, list_holding
 from turnlog.store.interface import CaredStore, KnownSession, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL

@@ -28,7 +28,7 @@ from turnlog.cli.output import Output, color_option, json_option, waiting
 from turnlog.cli.terminal import FOUND_PROBLEMS, INTERRUPTED, MisuseError, clean_line, explain
 from turnlog.config import Settings
 from turnlog.errors import TurnlogError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.capture import Captured, StreamCapture, archive_paths
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text, project_folder_name

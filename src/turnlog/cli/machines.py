@@ -15,8 +15,8 @@ from turnlog.cli.stores import find_machines, open_for
 from turnlog.cli.tables import Column, render_table
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, yes_option
 from turnlog.config import Settings
-from turnlog.export.plain import plural
-from turnlog.store.accounts.interface import Action
+from turnlog.export.plain_text import plural
+from turnlog.store.account_model import Action
 from turnlog.store.model import LOCAL, Machine
 
 _SHORT = 8

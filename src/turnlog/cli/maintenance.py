@@ -19,15 +19,20 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import FOUND_PROBLEMS, NothingFoundError, clean_line
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
-from turnlog.export.plain import plural
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
-from turnlog.ingest.verification import Disagreement, Subject, check_archive
-from turnlog.store.accounts.opening import check_accounts
+from turnlog.export.plain_text import plural
+from turnlog.ingest.machine import find_origin
+from turnlog.ingest.verification import (
+    Disagreement,
+    Phase,
+    Subject,
+    UpgradeReport,
+    check_archive,
+    upgrade_archive,
+)
+from turnlog.store.accounts import check_accounts
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, StorePlace, is_made
 from turnlog.store.opening import open_store, open_upgrade
-from turnlog.store.places import StorePlace, is_made
 from turnlog.transcripts.files.session_files import path_text
 
 

@@ -20,11 +20,10 @@ from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError,
 from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.errors import PushError
-from turnlog.export.plain import plural
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.push.client import Pace, PushClient, parse_server
-from turnlog.ingest.push.collector import (
+from turnlog.export.plain_text import plural
+from turnlog.ingest.machine import Exclusion, find_origin
+from turnlog.ingest.push_client import Pace, PushClient, parse_server
+from turnlog.ingest.push_collector import (
     Collector,
     PushLoop,
     PushPhase,
@@ -34,7 +33,7 @@ from turnlog.ingest.push.collector import (
     push_once,
     read_status,
 )
-from turnlog.ingest.push.pusher import PushCounts, Pusher
+from turnlog.ingest.pusher import PushCounts, Pusher
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text

@@ -14,10 +14,9 @@ from turnlog.cli.output import waiting
 from turnlog.cli.units import size_text
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.change_check import SyncReport, report_unchanged
-from turnlog.ingest.exclusions import list_forgotten
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.machine import find_origin, list_forgotten
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
 from turnlog.transcripts.files.locate import locate_sessions
@@ -67,7 +66,7 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
 def _excludes(settings: Settings, files: SessionFiles) -> bool:
     if not settings.exclude:
         return False
-    from turnlog.ingest.exclusions import Exclusion
+    from turnlog.ingest.machine import Exclusion
 
     return Exclusion(settings.exclude).excludes(files)
 

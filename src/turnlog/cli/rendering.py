@@ -18,7 +18,7 @@ from rich.text import Text
 from turnlog.cli.output import Row
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, shorten
 from turnlog.cli.units import count_text, local_time
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.messages import Line
 from turnlog.messages.base import UnknownBlock
 from turnlog.messages.blocks import ContentBlock, RedactedThinkingBlock, TextBlock, ThinkingBlock

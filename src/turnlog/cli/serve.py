@@ -31,7 +31,7 @@ from turnlog.server.presence import AlreadyServingError, OpeningKey, Presence
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
 from turnlog.server.serving import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
-from turnlog.store.places import STORE_SETTING, is_made
+from turnlog.store.model import STORE_SETTING, is_made
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import path_text
 

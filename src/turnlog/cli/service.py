@@ -16,9 +16,9 @@ from turnlog.cli.output import Output, color_option, json_option
 from turnlog.cli.push import parse_rate
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings
-from turnlog.ingest.push.client import parse_server
+from turnlog.ingest.push_client import parse_server
 from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
-from turnlog.store.places import STORE_SETTING
+from turnlog.store.model import STORE_SETTING
 from turnlog.transcripts.files.session_files import path_text
 
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}

@@ -15,8 +15,7 @@ from turnlog.cli.tables import Column, render_csv, render_table
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.cli.units import age_text, cents_text, duration_text, length_text, local_time
 from turnlog.instants import find_moment
-from turnlog.store.lists import SessionPage, StoredProject, StoredSession
-from turnlog.store.marks import Marks
+from turnlog.store.lists import Marks, SessionPage, StoredProject, StoredSession
 from turnlog.store.model import Visibility
 from turnlog.transcripts.files.session_files import path_text
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from turnlog.cli.rendering import Nested
 from turnlog.cli.terminal import clean_line, shorten
 from turnlog.cli.units import count_text, duration_text, local_time
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.instants import from_microseconds
 from turnlog.transcripts.kinds import AgentState
 from turnlog.transcripts.queries.sessions import SessionRecords

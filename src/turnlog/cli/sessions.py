@@ -28,8 +28,7 @@ from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_li
 from turnlog.cli.units import parse_moment
 from turnlog.config import Settings
 from turnlog.store.interface import CaredStore, find_sessions
-from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
-from turnlog.store.marks import MarkChange, Marks
+from turnlog.store.lists import MarkChange, Marks, ProjectOrder, SessionFilter, SessionOrder, SessionPage
 from turnlog.store.model import LOCAL, Visibility
 
 _ALL = 1 << 31

@@ -22,9 +22,9 @@ from turnlog.cli.tables import Column, render_table
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, shorten, yes_option
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.server.presence import find_server
-from turnlog.store.accounts.interface import Accounts, Action, Link
+from turnlog.store.account_model import Accounts, Action, Link
 from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, SessionAccess, Visibility, find_access

@@ -35,7 +35,7 @@ from turnlog.cli.terminal import MisuseError, NothingFoundError, clean
 from turnlog.config import Settings
 from turnlog.instants import from_microseconds
 from turnlog.messages import Dialect
-from turnlog.store.marks import Marks
+from turnlog.store.lists import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents.agent import AgentLink
 from turnlog.transcripts.calls.call import Call, Touched

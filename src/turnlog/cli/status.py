@@ -13,14 +13,12 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.cli.units import size_text
 from turnlog.config import Settings
-from turnlog.export.plain import plural
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import peek_origin
+from turnlog.export.plain_text import plural
+from turnlog.ingest.machine import Exclusion, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.store.interface import KnownSession, count_known
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import measure_store
-from turnlog.store.places import StorePlace
 from turnlog.transcripts.files.session_files import path_text
 
 

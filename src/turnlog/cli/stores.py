@@ -21,9 +21,8 @@ from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.store.interface import CaredStore, KnownSession, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL, Machine
+from turnlog.store.model import LOCAL, Machine, StorePlace, is_made
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace, is_made
 
 
 def find_machines(machines: Sequence[Machine], name: str) -> list[Machine]:

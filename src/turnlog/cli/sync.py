@@ -18,10 +18,9 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.change_check import SyncReport, report_unchanged
-from turnlog.ingest.exclusions import Exclusion, list_forgotten
-from turnlog.ingest.origin import find_origin, save_machine_name
+from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL

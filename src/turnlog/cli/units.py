@@ -1,6 +1,6 @@
 """Numbers, sizes, times and durations as people read and write them.
 
-Times are shown as the reader's clock shows them. What exports say, too, is in `export.plain`.
+Times are shown as the reader's clock shows them. What exports say, too, is in `export.plain_text`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.store.search.language import Clock
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

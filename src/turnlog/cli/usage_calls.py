@@ -7,7 +7,7 @@ from pathlib import Path
 from turnlog.instants import to_microseconds
 from turnlog.messages import Line
 from turnlog.messages.envelope import instant
-from turnlog.store.usage.source import FAILED, CallUse
+from turnlog.store.usage_report import FAILED, CallUse
 from turnlog.transcripts.calls.builder import build_calls
 from turnlog.transcripts.files.reader import read_lines
 from turnlog.transcripts.files.session_files import path_text

@@ -18,9 +18,8 @@ from msgspec import Struct
 from turnlog.cli.files import Found, warn
 from turnlog.cli.output import waiting
 from turnlog.cli.terminal import explain
-from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
-from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.source import AnswerCell, CallUse
+from turnlog.store.usage_cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
+from turnlog.store.usage_report import AnswerCell, CallUse, ReportedCost
 from turnlog.transcripts.files.session_files import path_text, project_name
 from turnlog.transcripts.usage.election import MessageUsage, SightingFold
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars

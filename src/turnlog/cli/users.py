@@ -25,8 +25,8 @@ from turnlog.cli.output import Output, color_option, json_option
 from turnlog.cli.tables import Column, render_table
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, yes_option
 from turnlog.config import Settings
-from turnlog.export.plain import plural
-from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.export.plain_text import plural
+from turnlog.store.account_model import Accounts, Action, Token, TokenKind, User, UserRole
 
 _ROLES = click.Choice([role.value for role in UserRole])
 _USER_COLUMNS = (

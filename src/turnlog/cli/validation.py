@@ -23,7 +23,7 @@ from turnlog.cli.session_input import is_file_name, open_shown
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain
 from turnlog.config import Settings
 from turnlog.errors import MigrationError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.messages import Dialect, Line
 from turnlog.transcripts.files.reader import LineSplitter, Tail, read_lines
 from turnlog.transcripts.files.session_files import path_text

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import SelectionError
-from turnlog.export.plain import plural, strip_colors
+from turnlog.export.plain_text import plural, strip_colors
 from turnlog.export.redaction import Redactor, list_strings
 from turnlog.messages import Line, Raw
 from turnlog.messages.base import Unknown, UnknownBlock

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.ingest.change_check import find_transcript, list_kinds
-from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.machine import Exclusion
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles

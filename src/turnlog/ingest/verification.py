@@ -6,12 +6,18 @@ from the lines the records. What disagrees is listed with its place, and the res
 In a repair, what follows from the bytes is written anew, and damaged bytes are taken from the file outside.
 Nothing is guessed: bytes are taken only if they have the digest of what was archived. A session whose files are
 not all known any more is left as it is, since rows that follow from the rest would be wrong.
+
+An archive of an earlier version is upgraded without its files, from the bytes that it has: what only the
+archive knows is copied, everything else is derived again, and all of it is verified before the archive of today
+takes the place of the former one. Until then that stays as it was. An upgrade that was interrupted goes on
+where it was; meanwhile, hooks leave what they have to say in the spool.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -24,6 +30,7 @@ from turnlog.errors import StoreError
 from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
 from turnlog.ingest.derivation import Part, assemble
+from turnlog.ingest.pipeline import sync
 from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
 from turnlog.store.interface import (
@@ -36,8 +43,9 @@ from turnlog.store.interface import (
     find_sessions,
     read_all,
 )
-from turnlog.store.model import Place, Scope, SourceKind
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
+from turnlog.store.model import LOCAL, Place, Scope, SourceKind, StorePlace
+from turnlog.store.opening import open_store, open_upgrade
+from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
@@ -450,3 +458,78 @@ def _check(store: CaredStore, scope: Scope, session: KnownSession, flaws: list[F
     if repair:
         return repair_session(store, scope, session, flaws)
     return Checked((*map(describe_flaw, flaws), *check_session(store, scope, session).disagreements))
+
+
+_NAMED = 3
+"""How many disagreements are named."""
+
+
+class Phase(StrEnum):
+    """What an upgrade is at."""
+
+    COPYING = "Copying"
+    DERIVING = "Deriving"
+    VERIFYING = "Verifying"
+
+
+OnPhase = Callable[[Phase, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+class UpgradeReport(Struct, frozen=True, kw_only=True):
+    """What came of an upgrade."""
+
+    sessions: int
+    bytes: int
+    """Of the archive as it was."""
+    kept: str | None = None
+    """Where the former archive is, if it is kept."""
+    damaged: int = 0
+    """How much of it was found wrong, and is as it was."""
+
+
+def upgrade_archive(
+    place: StorePlace,
+    *,
+    origin: str,
+    keep: bool = False,
+    force: bool = False,
+    workers: int | None = None,
+    on_phase: OnPhase | None = None,
+) -> UpgradeReport:
+    """Make the archive at a place one of today's, and return when it is; raises `StoreError`.
+
+    With `keep`, the former archive stays beside it. With `force`, it is done though parts are damaged: their
+    bytes are kept as they are.
+    """
+
+    def tell(phase: Phase) -> Callable[[int, int], None]:
+        return lambda done, whole: None if on_phase is None else on_phase(phase, done, whole)
+
+    upgrade = open_upgrade(place)
+    sessions, size = upgrade.measure()
+    with upgrade.alone():
+        upgrade.copy(tell(Phase.COPYING))
+        with closing(open_store(upgrade.place)) as store:
+            sync(
+                store,
+                upgrade.place,
+                [],
+                origin=origin,
+                workers=workers,
+                on_progress=tell(Phase.DERIVING),
+            )
+            wrong: list[str] = []
+            for step in check_archive(store, LOCAL):
+                wrong += [f"{each.where}: {each.message}" for each in step.checked.left]
+                tell(Phase.VERIFYING)(step.done, step.total)
+        if wrong and not force:
+            named = "; ".join(wrong[:_NAMED])
+            more = f", and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+            raise StoreError(
+                f"The former archive stays, as not all of it can be derived and verified: {named}{more}; "
+                "`turnlog upgrade --force` upgrades it all the same"
+            )
+        upgrade.check()
+        kept = upgrade.finish(keep=keep)
+        return UpgradeReport(sessions=sessions, bytes=size, kept=kept, damaged=len(wrong))

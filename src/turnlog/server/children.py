@@ -18,8 +18,8 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from turnlog.store import places
-from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace
+from turnlog.store import model as places
+from turnlog.store.model import STORE_SETTING, ServerPlace, StorePlace
 
 _POLITENESS = 10
 """Requests come first."""

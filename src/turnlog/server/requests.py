@@ -38,15 +38,14 @@ from litestar.params import PathParameter, QueryParameter, SkipValidation
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings, OidcSettings
-from turnlog.ingest.uploads.receiver import KnownMachines
+from turnlog.ingest.upload_receiver import KnownMachines
 from turnlog.instants import to_microseconds
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedError, RequestError
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
-from turnlog.store.accounts.interface import Accounts
+from turnlog.store.account_model import Accounts
 from turnlog.store.interface import CaredStore
-from turnlog.store.model import Scope
-from turnlog.store.places import StorePlace
+from turnlog.store.model import Scope, StorePlace
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.kinds import Category, Role
 

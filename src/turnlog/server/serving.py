@@ -38,9 +38,9 @@ from turnlog.server.routes.status import Readiness
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.server.sync import FollowerProcess, SyncState
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.accounts import open_accounts
+from turnlog.store.model import StorePlace, home_of
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace, home_of
 
 try:
     import resource

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.server.children import end_child, start_child
-from turnlog.store.places import StorePlace
+from turnlog.store.model import StorePlace
 
 logger = logging.getLogger("turnlog.server")
 

@@ -18,10 +18,10 @@ from typing import IO
 import msgspec
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.uploads.receiver import Given, UploadTaker
+from turnlog.ingest.upload_receiver import Given, UploadTaker
 from turnlog.server.children import find_place, open_input, prepare_child
+from turnlog.store.model import StorePlace
 from turnlog.store.opening import flush_store, open_store
-from turnlog.store.places import StorePlace
 
 _ORIGIN = 32
 """How many bytes the name of a machine has, which stands before what it pushed."""

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.store.accounts.interface import CarriedAccounts
+from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.batch import Derived, SessionBatch, TextFact
 from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
+    MarkChange,
+    MarkedSession,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -33,7 +35,6 @@ from turnlog.store.lists import (
     StoredProject,
     StoredSession,
 )
-from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import PeopleStore, Place, Scope, SourceKind
 from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.transcripts.files.fingerprints import Checkpoint
@@ -41,7 +42,7 @@ from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter,
 
 if TYPE_CHECKING:  # what is asked of one session, of texts or of usage is loaded by whoever asks it
     from turnlog.store.search.language import Query
-    from turnlog.store.usage.source import StoredUsage
+    from turnlog.store.usage_report import StoredUsage
     from turnlog.transcripts.queries.actions import SessionActions
 
 EVERY = (1 << 31) - 2

@@ -13,8 +13,7 @@ from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.interface import Backup, CaredStore
-from turnlog.store.model import Scope
-from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.model import Scope, ServerPlace, StorePlace
 
 _DUMP = b"PGDMP"
 """How copies begin that `pg_dump` makes."""

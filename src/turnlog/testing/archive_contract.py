@@ -13,7 +13,7 @@ from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.interface import KnownSession, Store, find_known, find_sessions, read_all
 from turnlog.store.lists import SessionFilter, SessionOrder
 from turnlog.store.model import LOCAL, Place, name_source
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
+from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.testing.builders import (
     ORIGIN,
     TIME,

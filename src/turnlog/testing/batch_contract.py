@@ -16,7 +16,7 @@ from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatc
 from turnlog.store.interface import ChangeKind, KnownSession, Store, find_known, read_all
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL, Scope, SourceKind
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
+from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.testing.builders import (
     FileRecords,
     make_batch,

@@ -34,7 +34,7 @@ from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.matcher import Matcher, Setting, build_snippet
 from turnlog.store.search.normal import normalise
 from turnlog.store.search.paging import NO_SNIPPET, Hit, LineTexts, read_delivery
-from turnlog.store.usage.cells import merge_cells
+from turnlog.store.usage_cells import merge_cells
 from turnlog.testing.builders import (
     ORIGIN,
     FileRecords,

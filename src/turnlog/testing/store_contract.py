@@ -36,8 +36,17 @@ from turnlog.store.interface import (
     find_known,
     find_sessions,
 )
-from turnlog.store.lists import Facets, ProjectOrder, SessionFilter, SessionOrder, StoredSession
-from turnlog.store.marks import MOST_TAGS, MarkChange, MarkedSession, Marks
+from turnlog.store.lists import (
+    MOST_TAGS,
+    Facets,
+    MarkChange,
+    MarkedSession,
+    Marks,
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+    StoredSession,
+)
 from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.archive_contract import ArchiveContract, ChapterContract, ScanContract, ValueContract
 from turnlog.testing.batch_contract import BatchContract, FeedContract, PartialUpdateContract

@@ -15,9 +15,8 @@ import pytest
 from server_app import Served
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.cells import Span
-from turnlog.store.usage.report import Breakdown, Grouping
+from turnlog.store.usage_cells import Span
+from turnlog.store.usage_report import Breakdown, Grouping, UsageQuery, build_report
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

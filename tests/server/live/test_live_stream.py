@@ -20,7 +20,7 @@ from turnlog.server.live import MOST_BEHIND, FeedReader, LiveHub
 from turnlog.server.security.gate import Limits
 from turnlog.server.sync import News, SyncPhase
 from turnlog.store.interface import CaredStore, Feed
-from turnlog.store.marks import MarkChange
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines

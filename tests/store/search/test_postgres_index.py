@@ -21,9 +21,8 @@ from turnlog.store.catalogue.postgres import PostgresConnection, PostgresDatabas
 from turnlog.store.catalogue.postgres_engine import POSTGRES_STEPS
 from turnlog.store.catalogue.segments import SegmentCache
 from turnlog.store.interface import CaredStore, Maintenance
-from turnlog.store.model import LOCAL, Scope, Viewer
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Scope, ServerPlace, Viewer
 from turnlog.store.opening import open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.search.index import HOOKS, Fragment
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.matcher import Matcher

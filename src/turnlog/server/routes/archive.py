@@ -26,8 +26,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.export.files import Outcome, restore_session
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.exclusions import Exclusion, find_tombstones, list_holding
-from turnlog.ingest.origin import peek_origin
+from turnlog.ingest.machine import Exclusion, find_tombstones, list_holding, peek_origin
 from turnlog.ingest.retention import (
     Endangered,
     list_all_endangered,
@@ -51,7 +50,7 @@ from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
 from turnlog.server.sessions import SHORTEST, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifyNews
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry
+from turnlog.store.account_model import Accounts, Action, AuditEntry
 from turnlog.store.interface import (
     Backup,
     CaredStore,
@@ -63,9 +62,8 @@ from turnlog.store.interface import (
     find_sessions,
 )
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
 from turnlog.store.opening import find_in_backup, measure_store
-from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.files.locate import list_roots
 from turnlog.transcripts.files.session_files import path_text
 

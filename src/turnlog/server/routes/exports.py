@@ -21,11 +21,10 @@ from msgspec import Struct
 
 from turnlog.errors import SelectionError
 from turnlog.export.conversation import Selection, select
-from turnlog.export.files import name_file, name_files
+from turnlog.export.files import name_file, name_files, read_summary
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.secret_patterns import Kind
-from turnlog.ingest.archived import read_summary
 from turnlog.ingest.copies import list_shared
 from turnlog.server.audit import GivenVisit, Visit, get_session
 from turnlog.server.errors import InvalidRequestError
@@ -33,7 +32,7 @@ from turnlog.server.requests import FROM_ZERO, LARGEST, GivenContext, GivenScope
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
-from turnlog.store.accounts.interface import Action
+from turnlog.store.account_model import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope

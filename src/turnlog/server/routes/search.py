@@ -29,7 +29,7 @@ from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.values import clean_optional, clean_text, head_of
-from turnlog.store.accounts.interface import Action
+from turnlog.store.account_model import Action
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, SessionAccess
 from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, Query, parse_query

@@ -36,9 +36,8 @@ from turnlog.server.security.gate import Seen
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
 from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
 from turnlog.store.lists import SessionFilter
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.model import LOCAL, Scope, StorePlace
 from turnlog.store.opening import measure_store
-from turnlog.store.places import StorePlace
 
 _VERSION = version("turnlog")
 

@@ -16,12 +16,11 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from turnlog.store.catalogue.database import Connection, Database, OnProgress, pack_text, unpack_text
+from turnlog.store.catalogue.deletion import bury, list_tombstones
 from turnlog.store.catalogue.feed import Lease, renew_epoch
-from turnlog.store.catalogue.forgetting import bury, list_tombstones
 from turnlog.store.catalogue.people import list_access, list_machines, list_misjudged, list_rules
 from turnlog.store.interface import Backup, CaredStore, ChangeListener, Flaw, Forgotten, Restored, Tombstone
-from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, SessionAccess, Visibility
-from turnlog.store.places import StorePlace
+from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, SessionAccess, StorePlace, Visibility
 from turnlog.store.search.index import TextIndex
 from turnlog.transcripts.segments import SEGMENT
 

@@ -17,7 +17,7 @@ from turnlog.errors import TakenMachineError
 from turnlog.store.catalogue.database import MOST, Connection, pack_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, lock_feed
 from turnlog.store.interface import ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.lists import MarkChange, MarkedSession, Marks, take_back
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, Visibility
 
 _ANYTHING = "*"

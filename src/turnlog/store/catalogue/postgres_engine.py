@@ -26,9 +26,9 @@ from msgspec.structs import replace
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import carry_over as carry_accounts_over
-from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.accounts.stored import ACCOUNT_STEPS
+from turnlog.store.account_backups import carry_over as carry_accounts_over
+from turnlog.store.account_model import CarriedAccounts
+from turnlog.store.accounts import ACCOUNT_STEPS
 from turnlog.store.catalogue.database import OnProgress, Steps
 from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
 from turnlog.store.catalogue.feed import CatalogueLease, find_holder
@@ -48,8 +48,7 @@ from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerServer, check_facts, copy_facts, mark_state
 from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
-from turnlog.store.model import Scope
-from turnlog.store.places import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, ServerPlace
+from turnlog.store.model import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, Scope, ServerPlace
 from turnlog.store.search.postgres import PostgresTextIndex
 
 _COPY = re.compile(r"^COPY \S+ \((.*?)\) FROM stdin;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
-from turnlog.store.catalogue import forgetting, hooks, lists, people
+from turnlog.store.catalogue import deletion as forgetting
+from turnlog.store.catalogue import hooks, lists, people
 from turnlog.store.catalogue.archive import CatalogueArchive, LineReader, repair_frames
 from turnlog.store.catalogue.database import Connection, Database, OnProgress, pack_text, unpack_text
 from turnlog.store.catalogue.engine import Engine, list_flaws
 from turnlog.store.catalogue.feed import lock_feed, read_feed
 from turnlog.store.catalogue.segments import CatalogueSession, SegmentCache
 from turnlog.store.catalogue.usage import CatalogueUsage, UsageKeeper, is_outdated
-from turnlog.store.catalogue.writing import Writer, decode_checkpoint
+from turnlog.store.catalogue.writer import Writer, decode_checkpoint
 from turnlog.store.interface import (
     NO_TEXTS,
     NOTHING,
@@ -37,6 +38,8 @@ from turnlog.store.interface import (
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
+    MarkChange,
+    MarkedSession,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -44,13 +47,12 @@ from turnlog.store.lists import (
     StoredProject,
     sort_projects,
 )
-from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
 from turnlog.store.search.surroundings import CatalogueTextRows
-from turnlog.store.usage.recounting import RecountedUsage
-from turnlog.store.usage.source import StoredUsage
+from turnlog.store.usage_recount import RecountedUsage
+from turnlog.store.usage_report import StoredUsage
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 from turnlog.transcripts.usage.prices import Charger
 

@@ -1,6 +1,7 @@
 """Accounts in a database: users, tokens, cookies, links and the audit, on any engine.
 
-What ends, such as a token or a link, stays as a row that says when. Secrets are not kept, only their digests.
+They are in a file beside that of a store, or in a schema of a database on a PostgreSQL server. What ends, such
+as a token or a link, stays as a row that says when. Secrets are not kept, only their digests.
 """
 
 from __future__ import annotations
@@ -8,16 +9,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from hmac import compare_digest
-from typing import TypeVar
+from importlib import import_module
+from pathlib import Path
+from typing import TypeVar, cast
 
-from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import (
+from turnlog.errors import AccountError, StoreError
+from turnlog.store.account_model import (
     COOKIE,
     EVERYTHING,
     LINK,
     MACHINE,
     PERSONAL,
+    Accounts,
     Action,
     AuditEntry,
     AuditFilter,
@@ -39,7 +44,8 @@ from turnlog.store.accounts.interface import (
     make_secret,
 )
 from turnlog.store.catalogue.database import Connection, Database, Execute, Row, Steps, pack_text, unpack_text
-from turnlog.store.catalogue.sqlite import Options
+from turnlog.store.catalogue.sqlite import Options, SqliteDatabase, check_pages, open_to_read, translating
+from turnlog.store.model import ACCOUNTS_SCHEMA, ServerPlace, StorePlace
 
 _APPLICATION_ID = 0x7475726F
 """What tells a file of accounts from an archive ("turo")."""
@@ -123,7 +129,7 @@ _LAST_INSTANT = 2**63 - 1
 
 
 class StoredAccounts:
-    """Accounts in a database; `turnlog.store.accounts.opening` opens them."""
+    """Accounts in a database; `turnlog.store.accounts` opens them."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -762,3 +768,72 @@ def _build_entry(row: Row) -> AuditEntry:
         person=unpack_text(person),
         detail=unpack_text(detail),
     )
+
+
+_FILE = "accounts.db"
+
+
+def find_file(place: Path) -> Path:
+    """Return the file of the accounts that belong to a store in a file."""
+    return place.with_name(_FILE)
+
+
+def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time.time_ns) -> Accounts:
+    """Open the accounts of the store at a place, or those on a server.
+
+    Raises `StoreError`, and `NewerStoreError` for those of a newer version. Without `create`, nothing is made
+    before there is anything to keep.
+    """
+    database = _find_database(place)
+    accounts = StoredAccounts(database, clock)
+    try:
+        if create:
+            database.make()
+        else:
+            accounts.has_users()
+    except BaseException:
+        accounts.close()
+        raise
+    return accounts
+
+
+def _find_database(place: StorePlace) -> Database:
+    if not isinstance(place, ServerPlace):
+        return SqliteDatabase(find_file(place), ACCOUNT_STEPS, ACCOUNT_OPTIONS)
+    try:
+        # Loaded when it is asked for: the driver is optional.
+        module = import_module("turnlog.store.catalogue.postgres")
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"{place} needs {error.name}, which is not installed: pip install 'turnlog[postgres]'"
+        ) from error
+    return cast(Database, module.PostgresDatabase(place.address, ACCOUNTS_SCHEMA, ACCOUNT_STEPS))
+
+
+def check_accounts(place: StorePlace) -> list[str]:
+    """Return what is wrong with the accounts of the store at a place, in words; nothing is changed."""
+    try:
+        found = [] if isinstance(place, ServerPlace) else _check_file(find_file(place))
+        return found or _check_rows(place)
+    except StoreError as error:
+        return [str(error)]
+
+
+def _check_file(file: Path) -> list[str]:
+    if not file.exists():
+        return []
+    with closing(open_to_read(file, ACCOUNT_OPTIONS)) as connection, translating(file):
+        return [f"{file}: {each}" for each in check_pages(connection)]
+
+
+def _check_rows(place: StorePlace) -> list[str]:
+    with closing(open_accounts(place, create=False)) as accounts:
+        users = accounts.list_users()
+        named = {token.user for token in accounts.list_tokens()}
+        named |= {link.created_by for link in accounts.list_links() if link.created_by is not None}
+    flaws = [
+        f"There is no user {name}, who has tokens or links" for name in named - {each.name for each in users}
+    ]
+    if users and not any(user.role is UserRole.ADMIN and user.disabled_ns is None for user in users):
+        flaws.append("There are users, but no admin who can log in")
+    return sorted(flaws)

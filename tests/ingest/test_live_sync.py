@@ -16,9 +16,9 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.exclusions import Exclusion, list_forgotten
-from turnlog.ingest.following import GAP, LATER, Followed, Occasion, Schedule, follow
 from turnlog.ingest.lease import Request, hand_over, hold_lease
+from turnlog.ingest.live_sync import GAP, LATER, Followed, Occasion, Schedule, follow
+from turnlog.ingest.machine import Exclusion, list_forgotten
 from turnlog.ingest.watchers import NativeWatcher, PollingWatcher, Watcher, find_target, locate_target
 from turnlog.store.interface import CaredStore, KnownSession, read_all
 from turnlog.store.model import LOCAL, name_source

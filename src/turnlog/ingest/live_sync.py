@@ -22,16 +22,14 @@ from msgspec import Struct
 
 from turnlog.errors import NewerStoreError
 from turnlog.ingest.change_check import SyncReport, find_transcript
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.known_sessions import KnownSessions
 from turnlog.ingest.lease import Answer, Request, answer_requests
-from turnlog.ingest.origin import save_machine_name
+from turnlog.ingest.machine import Exclusion, save_machine_name
 from turnlog.ingest.pipeline import OnProgress, sync
-from turnlog.ingest.session_cache import SessionCache
+from turnlog.ingest.session_scan import SessionCache
+from turnlog.ingest.sync_plan import KnownSessions
 from turnlog.ingest.watchers import Watcher, find_target, is_transcript, locate_target
 from turnlog.store.interface import KnownSession, Store
-from turnlog.store.model import LOCAL, Scope
-from turnlog.store.places import StorePlace, home_of
+from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
 from turnlog.transcripts.files.locate import locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles
 

@@ -14,12 +14,12 @@ from msgspec import json
 from turnlog.store.interface import KnownSession, Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
-from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
-from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.source import (
+from turnlog.store.usage_cells import Home, UsageCell, build_cell, merge_cells
+from turnlog.store.usage_report import (
     AnswerCell,
     AnswerUse,
     CallUse,
+    ReportedCost,
     UsageSource,
     build_call_use,
     read_reported,

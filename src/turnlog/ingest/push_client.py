@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import PushError
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.upload_protocol import (
     MEDIA_TYPE,
     PROTOCOL,
     HookUpload,
@@ -114,7 +114,7 @@ class SessionResult(Struct, frozen=True):
     """What became of a session that was pushed."""
 
     outcome: str
-    """One of `upload_taking.Outcome`, or what a newer server says."""
+    """One of `upload_receiver.Outcome`, or what a newer server says."""
     reason: str = ""
     session: KeptSession | None = None
 

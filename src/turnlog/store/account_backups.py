@@ -16,8 +16,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.accounts.stored import ACCOUNT_OPTIONS, ACCOUNT_STEPS
+from turnlog.store.account_model import CarriedAccounts
+from turnlog.store.accounts import ACCOUNT_OPTIONS, ACCOUNT_STEPS, find_file
 from turnlog.store.catalogue.database import Execute, Row
 from turnlog.store.catalogue.sqlite import (
     SqliteConnection,
@@ -30,8 +30,8 @@ from turnlog.store.catalogue.sqlite import (
     write_copy,
 )
 from turnlog.store.interface import Restored
+from turnlog.store.model import ServerPlace, StorePlace
 from turnlog.store.opening import find_engine
-from turnlog.store.places import ServerPlace, StorePlace
 
 _KEYED_COLUMNS = {
     "users": ("name", "role", "full_name", "email", "email_key", "created_ns", "disabled_ns", "seen_ns"),
@@ -103,13 +103,7 @@ def _list_rows(execute: Execute, query: str) -> list[Row]:
     ]
 
 
-_FILE = "accounts.db"
 _ENDING = ".accounts"
-
-
-def find_file(place: Path) -> Path:
-    """Return the file of the accounts that belong to a store in a file."""
-    return place.with_name(_FILE)
 
 
 def find_copy(target: Path) -> Path:

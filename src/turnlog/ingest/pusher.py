@@ -21,12 +21,11 @@ from msgspec.structs import replace
 
 from turnlog.errors import PushError
 from turnlog.ingest.change_check import Match, find_transcript, key_of, list_kinds, match_known
-from turnlog.ingest.exclusions import Exclusion
 from turnlog.ingest.file_scan import FileScan, scan_file
-from turnlog.ingest.known_sessions import KnownSessions
-from turnlog.ingest.planning import Task, build_plan
-from turnlog.ingest.push.client import PushClient, SessionResult
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.machine import Exclusion
+from turnlog.ingest.push_client import PushClient, SessionResult
+from turnlog.ingest.sync_plan import KnownSessions, Task, build_plan
+from turnlog.ingest.upload_protocol import (
     PROTOCOL,
     STRETCH,
     Machine,

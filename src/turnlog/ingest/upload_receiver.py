@@ -33,11 +33,17 @@ from turnlog.errors import (
 from turnlog.ingest.change_check import Match
 from turnlog.ingest.contents import ROOM
 from turnlog.ingest.copies import note_copies
-from turnlog.ingest.exclusions import list_forgotten
 from turnlog.ingest.file_scan import FileScan
-from turnlog.ingest.session_cache import CachedSession, SessionCache
-from turnlog.ingest.session_scan import SessionScan, SessionScanner, conclude, is_outdated
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.machine import list_forgotten
+from turnlog.ingest.session_scan import (
+    CachedSession,
+    SessionCache,
+    SessionScan,
+    SessionScanner,
+    conclude,
+    is_outdated,
+)
+from turnlog.ingest.upload_protocol import (
     KeptSession,
     Machine,
     SessionUpload,

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from turnlog.ingest.change_check import Match, key_of, list_kinds, match_known
 from turnlog.ingest.file_scan import FileScan, scan_file
-from turnlog.ingest.push.pusher import About, Pusher, describe
+from turnlog.ingest.pusher import About, Pusher, describe
 from turnlog.store.interface import Archive, KnownSession, KnownSource, Store
 from turnlog.store.model import LOCAL, Place
 from turnlog.transcripts.files.fingerprints import Change, compare, is_untouched
