@@ -24,8 +24,7 @@ from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.serving import listen
 from turnlog.server.sync import SyncState
-from turnlog.store.account_model import Accounts
-from turnlog.store.accounts import open_accounts
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.opening import open_store
 

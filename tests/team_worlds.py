@@ -19,8 +19,8 @@ from postgres_server import make_archive
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.requests import ServerContext
-from turnlog.store.account_model import Accounts, TokenKind, UserRole
-from turnlog.store.accounts import open_accounts
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, ServerPlace, StorePlace, Visibility, home_of
 from turnlog.store.opening import open_store

@@ -18,8 +18,8 @@ from golden import DATA
 from turnlog.cli.program import program
 from turnlog.errors import TurnlogError
 from turnlog.ingest.machine import find_origin
-from turnlog.store.account_model import Accounts, Action, TokenKind
-from turnlog.store.accounts import open_accounts
+from turnlog.store.account_model import Action, TokenKind
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.model import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from turnlog.errors import AccountError
 from turnlog.store.account_model import (
-    Accounts,
     Action,
     AuditEntry,
     AuditFilter,
@@ -32,6 +31,7 @@ from turnlog.store.account_model import (
     TokenKind,
     UserRole,
 )
+from turnlog.store.accounts import Accounts
 
 P = ParamSpec("P")
 ODD_TEXTS = (

@@ -13,8 +13,8 @@ import pytest
 from contracts.accounts import AccountsContract
 from postgres_server import start_server
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.account_model import Accounts, Action, AuditEntry, TokenKind, UserRole
-from turnlog.store.accounts import open_accounts
+from turnlog.store.account_model import Action, AuditEntry, TokenKind, UserRole
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.model import ServerPlace
 
 _TEMPLATE: dict[str, str] = {}

@@ -17,8 +17,8 @@ from turnlog.cli.session_lists import time_cell
 from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.instants import find_moment
-from turnlog.store.account_model import Accounts, Action, AuditEntry, User
-from turnlog.store.accounts import open_accounts
+from turnlog.store.account_model import Action, AuditEntry, User
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.lists import StoredSession
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from turnlog.cli.terminal import shorten
 from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
-    from turnlog.store.account_model import Accounts
+    from turnlog.store.accounts import Accounts
     from turnlog.store.interface import CaredStore
 
 _T = TypeVar("_T")

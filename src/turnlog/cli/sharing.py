@@ -24,7 +24,8 @@ from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.export.plain_text import plural
 from turnlog.server.presence import find_server
-from turnlog.store.account_model import Accounts, Action, Link
+from turnlog.store.account_model import Action, Link
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, SessionAccess, Visibility, find_access

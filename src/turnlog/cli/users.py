@@ -26,7 +26,8 @@ from turnlog.cli.tables import Column, render_table
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, confirm, yes_option
 from turnlog.config import Settings
 from turnlog.export.plain_text import plural
-from turnlog.store.account_model import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.store.account_model import Action, Token, TokenKind, User, UserRole
+from turnlog.store.accounts import Accounts
 
 _ROLES = click.Choice([role.value for role in UserRole])
 _USER_COLUMNS = (

@@ -72,8 +72,7 @@ from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sync import SyncState
-from turnlog.store.account_model import Accounts
-from turnlog.store.accounts import open_accounts
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import LOCAL, home_of
 from turnlog.store.opening import open_store

@@ -28,7 +28,8 @@ from turnlog.server.requests import LARGEST, GivenAccounts, Limit
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller
 from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import instant_of
-from turnlog.store.account_model import Accounts, Action, AuditEntry, AuditFilter
+from turnlog.store.account_model import Action, AuditEntry, AuditFilter
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import CaredStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope

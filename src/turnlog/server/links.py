@@ -29,7 +29,8 @@ from turnlog.server.audit import Auditor, Look
 from turnlog.server.errors import NotFoundError, RequestError, encode_failure
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.server.sessions import name_session
-from turnlog.store.account_model import Accounts, Action, Link
+from turnlog.store.account_model import Action, Link
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all
 from turnlog.store.model import LOCAL, Place, Viewer, find_access
 from turnlog.store.model import Scope as StoreScope

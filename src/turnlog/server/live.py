@@ -41,7 +41,7 @@ from turnlog.errors import StoreError
 from turnlog.server.errors import RequestError
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
-from turnlog.store.account_model import Accounts
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access
 

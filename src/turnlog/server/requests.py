@@ -43,7 +43,7 @@ from turnlog.instants import to_microseconds
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedError, RequestError
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
-from turnlog.store.account_model import Accounts
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import CaredStore
 from turnlog.store.model import Scope, StorePlace
 from turnlog.transcripts.conversation.message import Lane

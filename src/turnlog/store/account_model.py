@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
 from enum import StrEnum
 from hashlib import sha256
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -262,114 +260,3 @@ class CarriedAccounts(Struct, frozen=True, gc=False, kw_only=True):
     """How many there are now."""
     newer: int = 0
     """Users, tokens and links that were made or changed after the backup, and stay so."""
-
-
-class Accounts(Protocol):
-    """The control database. All of it may be used by several threads, and by several servers at once.
-
-    What is not known, or no longer good, raises `AccountError`, unless it says None.
-    """
-
-    def has_users(self) -> bool:
-        """Tell whether there are any: until then a server is one person's. Cheap: each request asks it."""
-
-    def add_user(self, name: str, role: UserRole, *, full_name: str = "", email: str = "") -> User:
-        """Make an account; raises `AccountError` for a name or an address that is taken or none."""
-
-    def change_user(
-        self, name: str, *, role: UserRole | None = None, full_name: str | None = None, email: str | None = None
-    ) -> User:
-        """Change what is given; raises `AccountError` rather than leave no admin who can come in."""
-
-    def disable_user(self, name: str) -> User:
-        """Let a user in no longer: tokens and open sessions end at once, and so do their links."""
-
-    def enable_user(self, name: str) -> User:
-        """Let a user in again; their tokens and links stay ended."""
-
-    def find_user(self, name: str) -> User | None:
-        """Return a user."""
-
-    def list_users(self) -> list[User]:
-        """Return all users, by name."""
-
-    def bind_identity(self, name: str, identity: Identity) -> None:
-        """Remember who a user is at a provider, for good; raises `AccountError` if either is somebody else."""
-
-    def find_identified(self, identity: Identity) -> User | None:
-        """Return the user who is known at a provider by this."""
-
-    def find_by_email(self, email: str) -> User | None:
-        """Return the user with an address, whatever the case of its letters."""
-
-    def create_token(
-        self, user: str, kind: TokenKind, label: str, *, expires_ns: int | None = None
-    ) -> tuple[Token, str]:
-        """Make a token, and return it with its secret, which nobody can see again."""
-
-    def find_by_token(self, secret: str, *, origin: str | None = None) -> tuple[User, Token] | None:
-        """Return whom a secret lets in; None if it is not good (any more), or its user is disabled.
-
-        `origin` binds a machine's token to the first machine that uses it; for any other it is not good.
-        """
-
-    def list_tokens(self, user: str | None = None) -> list[Token]:
-        """Return the tokens of one user or of all, the newest first."""
-
-    def revoke_token(self, id: str) -> Token:
-        """Make a token worthless from now on."""
-
-    def open_session(self, user: str, seconds: float, *, token: str | None = None) -> str:
-        """Return a new secret for a browser's cookie; if a token let it in, it ends when that is revoked."""
-
-    def find_by_session(self, secret: str) -> User | None:
-        """Return whom a cookie lets in; None if it is not good (any more), or its user is disabled."""
-
-    def end_session(self, secret: str) -> None:
-        """Make a cookie worthless from now on."""
-
-    def keep_login(self, login: PendingLogin) -> None:
-        """Keep a login until it is confirmed."""
-
-    def take_login(self, state: str) -> PendingLogin | None:
-        """Return a login that is to be confirmed, once; None if there is none, or it took too long."""
-
-    def create_link(
-        self,
-        session: str,
-        *,
-        title: str,
-        created_by: str | None,
-        expires_ns: int,
-        words: Sequence[str] = (),
-    ) -> tuple[Link, str]:
-        """Make a link, and return it with its secret, which nobody can see again."""
-
-    def find_link(self, secret: str) -> Link | None:
-        """Return the link of a secret; None if it is not good (any more), or who made it is disabled."""
-
-    def note_opened(self, id: str) -> None:
-        """Count that a link was opened."""
-
-    def list_links(self, *, created_by: str | None = None, session: str | None = None) -> list[Link]:
-        """Return the links that somebody made, or of a session, or all, the newest first; ended ones, too."""
-
-    def revoke_link(self, id: str) -> Link:
-        """Make a link worthless from now on."""
-
-    def revoke_links(self, sessions: Sequence[str]) -> int:
-        """Make all links of some sessions worthless, and return how many were not yet."""
-
-    def record(self, entries: Sequence[AuditEntry]) -> None:
-        """Keep what happened; when this returns, it outlasts a loss of power."""
-
-    def list_audit(
-        self, asked: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 100
-    ) -> list[AuditEntry]:
-        """Return entries, the newest first, from before one on."""
-
-    def find_version(self) -> int:
-        """Return a number that grows whenever anybody or anything stops being let in; cheap."""
-
-    def close(self) -> None:
-        """Let go of it."""

@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeVar, cast
 
+from msgspec import Struct, convert
+
 from turnlog.errors import AccountError, StoreError
 from turnlog.store.account_model import (
     COOKIE,
@@ -22,8 +24,6 @@ from turnlog.store.account_model import (
     LINK,
     MACHINE,
     PERSONAL,
-    Accounts,
-    Action,
     AuditEntry,
     AuditFilter,
     Identity,
@@ -121,6 +121,7 @@ def create_tables(connection: Connection) -> None:
 ACCOUNT_STEPS = Steps("the accounts", (create_tables,))
 """What leads to the tables of today."""
 T = TypeVar("T")
+_Record = TypeVar("_Record", bound=Struct)
 Clock = Callable[[], int]
 """The time, in nanoseconds since 1970."""
 _MOMENT_SECONDS = 0.5
@@ -128,8 +129,11 @@ _MOMENT_SECONDS = 0.5
 _LAST_INSTANT = 2**63 - 1
 
 
-class StoredAccounts:
-    """Accounts in a database; `turnlog.store.accounts` opens them."""
+class Accounts:
+    """The control database. All of it may be used by several threads, and by several servers at once.
+
+    `open_accounts` opens it. What is not known, or no longer good, raises `AccountError`, unless it says None.
+    """
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -138,31 +142,34 @@ class StoredAccounts:
         self._version: tuple[int, float] | None = None
 
     def has_users(self) -> bool:
-        """Tell whether there are any users."""
+        """Tell whether there are any: until then a server is one person's. Cheap: each request asks it."""
         known = self._has_users
         # Users are never removed, so who has some has some for good.
         if known is not None and (known[0] or _is_fresh(known[1])):
             return known[0]
-        found = bool(self._read(lambda execute: execute("SELECT 1 FROM users LIMIT 1")))
+        found = bool(self._ask("SELECT 1 FROM users LIMIT 1"))
         self._has_users = (found, time.monotonic())
         return found
 
     def find_version(self) -> int:
-        """Return a number that grows whenever anybody or anything stops being let in."""
+        """Return a number that grows whenever anybody or anything stops being let in; cheap."""
         known = self._version
         if known is not None and _is_fresh(known[1]):
             return known[0]
         asked = time.monotonic()
-        [(version,)] = self._read(lambda execute: execute("SELECT version FROM state"))
+        [(version,)] = self._ask("SELECT version FROM state")
         self._version = (int(version), asked)
         return int(version)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of it."""
         self._database.close()
 
     def _read(self, work: Callable[[Execute], T]) -> T:
         return self._database.read(lambda connection: work(connection.execute))
+
+    def _ask(self, query: str, values: Sequence[object] = ()) -> list[Row]:
+        return self._read(lambda execute: execute(query, values))
 
     def _write(self, work: Callable[[Execute], T], *, is_repeatable: bool = False) -> T:
         return self._database.write(lambda connection: work(connection.execute), is_repeatable=is_repeatable)
@@ -175,12 +182,12 @@ class StoredAccounts:
         self._has_users = self._version = None
 
     def add_user(self, name: str, role: UserRole, *, full_name: str = "", email: str = "") -> User:
-        """Make an account."""
+        """Make an account; raises `AccountError` for a name or an address that is taken or none."""
         check_name(name)
         full_name, email = check_label(full_name, _FULL_NAME), check_email(email)
 
         def work(execute: Execute) -> User:
-            take_turn(execute, ends=False)
+            _take_turn(execute, ends=False)
             if _find_user(execute, name) is not None:
                 raise AccountError(f"There is already a user {name}")
             if role is not UserRole.ADMIN and not execute("SELECT 1 FROM users LIMIT 1"):
@@ -201,12 +208,12 @@ class StoredAccounts:
     def change_user(
         self, name: str, *, role: UserRole | None = None, full_name: str | None = None, email: str | None = None
     ) -> User:
-        """Change what is given."""
+        """Change what is given; raises `AccountError` rather than leave no admin who can come in."""
         full_name = None if full_name is None else check_label(full_name, _FULL_NAME)
         email = None if email is None else check_email(email)
 
         def work(execute: Execute) -> User:
-            take_turn(execute, ends=role is not None)
+            _take_turn(execute, ends=role is not None)
             _get_user(execute, name)
             if role is not None:
                 if role is not UserRole.ADMIN:
@@ -224,10 +231,10 @@ class StoredAccounts:
         return self._change(work)
 
     def disable_user(self, name: str) -> User:
-        """Let a user in no longer."""
+        """Let a user in no longer: tokens and open sessions end at once, and so do their links."""
 
         def work(execute: Execute) -> User:
-            take_turn(execute, ends=True)
+            _take_turn(execute, ends=True)
             if _get_user(execute, name).disabled_ns is None:
                 _check_admins(execute, name)
                 now = self._clock()
@@ -243,10 +250,10 @@ class StoredAccounts:
         return self._change(work)
 
     def enable_user(self, name: str) -> User:
-        """Let a user in again."""
+        """Let a user in again; their tokens and links stay ended."""
 
         def work(execute: Execute) -> User:
-            take_turn(execute, ends=False)
+            _take_turn(execute, ends=False)
             _get_user(execute, name)
             execute("UPDATE users SET disabled_ns = NULL WHERE name = ?", (name,))
             return _get_user(execute, name)
@@ -259,15 +266,15 @@ class StoredAccounts:
 
     def list_users(self) -> list[User]:
         """Return all users, by name."""
-        rows = self._read(lambda execute: execute(f"SELECT {USER_COLUMNS} FROM users AS u"))
-        return sorted(map(build_user, rows), key=lambda user: user.name)
+        rows = self._ask(f"SELECT {_USER_COLUMNS} FROM users AS u")
+        return sorted([_build(User, row) for row in rows], key=lambda user: user.name)
 
     def bind_identity(self, name: str, identity: Identity) -> None:
-        """Remember who a user is at a provider."""
+        """Remember who a user is at a provider, for good; raises `AccountError` if either is somebody else."""
         cells = (pack_text(identity.issuer), pack_text(identity.subject))
 
         def work(execute: Execute) -> None:
-            take_turn(execute, ends=False)
+            _take_turn(execute, ends=False)
             _get_user(execute, name)
             found = execute("SELECT name FROM identities WHERE issuer = ? AND subject = ?", cells)
             if found and found[0][0] != name:
@@ -283,19 +290,19 @@ class StoredAccounts:
     def find_identified(self, identity: Identity) -> User | None:
         """Return the user who is known at a provider by this."""
         query = (
-            f"SELECT {USER_COLUMNS} FROM identities AS i JOIN users AS u ON u.name = i.name "
+            f"SELECT {_USER_COLUMNS} FROM identities AS i JOIN users AS u ON u.name = i.name "
             "WHERE i.issuer = ? AND i.subject = ?"
         )
         cells = (pack_text(identity.issuer), pack_text(identity.subject))
-        rows = self._read(lambda execute: execute(query, cells))
-        return build_user(rows[0]) if rows else None
+        rows = self._ask(query, cells)
+        return _build(User, rows[0]) if rows else None
 
     def find_by_email(self, email: str) -> User | None:
-        """Return the user with an address."""
+        """Return the user with an address, whatever the case of its letters."""
         key = pack_text(fold_email(email))
-        query = f"SELECT {USER_COLUMNS} FROM users AS u WHERE u.email_key = ?"
-        rows = self._read(lambda execute: execute(query, (key,)))
-        return build_user(rows[0]) if rows else None
+        query = f"SELECT {_USER_COLUMNS} FROM users AS u WHERE u.email_key = ?"
+        rows = self._ask(query, (key,))
+        return _build(User, rows[0]) if rows else None
 
     def _change(self, work: Callable[[Execute], User]) -> User:
         user = self._write(work, is_repeatable=True)
@@ -305,14 +312,14 @@ class StoredAccounts:
     def create_token(
         self, user: str, kind: TokenKind, label: str, *, expires_ns: int | None = None
     ) -> tuple[Token, str]:
-        """Make a token, and return it with its secret."""
+        """Make a token, and return it with its secret, which nobody can see again."""
         label = check_label(label, "a label")
-        expires_ns = None if expires_ns is None else check_instant(expires_ns)
+        expires_ns = None if expires_ns is None else _check_instant(expires_ns)
         secret, id = make_secret(_PREFIXES[kind]), make_id()
 
         def work(execute: Execute) -> Token:
-            take_turn(execute, ends=False)
-            require_user(execute, user)
+            _take_turn(execute, ends=False)
+            _require_user(execute, user)
             [(role,)] = execute("SELECT role FROM users WHERE name = ?", (user,))
             if kind is TokenKind.MACHINE and role == UserRole.VIEWER:
                 raise AccountError(
@@ -327,11 +334,14 @@ class StoredAccounts:
         return self._write(work), secret
 
     def find_by_token(self, secret: str, *, origin: str | None = None) -> tuple[User, Token] | None:
-        """Return whom a secret lets in."""
+        """Return whom a secret lets in; None if it is not good (any more), or its user is disabled.
+
+        `origin` binds a machine's token to the first machine that uses it; for any other it is not good.
+        """
         if not has_form(secret, PERSONAL, MACHINE):
             return None
         digest = digest_secret(secret)
-        rows = self._read(lambda execute: execute(f"{_WITH_USER} WHERE t.digest = ?", (digest,)))
+        rows = self._ask(f"{_WITH_USER} WHERE t.digest = ?", (digest,))
         found = self._find_good(rows, digest)
         if found is not None and found[1].kind is TokenKind.MACHINE and origin is not None:
             if found[1].origin is None:
@@ -344,18 +354,18 @@ class StoredAccounts:
         return found
 
     def list_tokens(self, user: str | None = None) -> list[Token]:
-        """Return tokens, the newest first."""
+        """Return the tokens of one user or of all, the newest first."""
         where, values = ("", ()) if user is None else (" WHERE t.name = ?", (user,))
         if user is not None and not is_name(user):
             return []
         query = f"SELECT {_TOKEN_COLUMNS} FROM tokens AS t{where} ORDER BY t.created_ns DESC, t.id"
-        return [_build_token(row) for row in self._read(lambda execute: execute(query, values))]
+        return [_build(Token, row[: _WIDTH - 1]) for row in self._ask(query, values)]
 
     def revoke_token(self, id: str) -> Token:
-        """Make a token worthless from now on, and the cookies that it opened."""
+        """Make a token worthless from now on."""
 
         def work(execute: Execute) -> Token:
-            take_turn(execute, ends=True)
+            _take_turn(execute, ends=True)
             _get_token(execute, id)
             execute("DELETE FROM cookies WHERE token = ?", (id,))
             execute("UPDATE tokens SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id))
@@ -367,7 +377,7 @@ class StoredAccounts:
 
     def _find_good(self, rows: list[Row], digest: str) -> tuple[User, Token] | None:
         for row in rows:
-            token, user = _build_token(row[:_WIDTH]), build_user(row[_WIDTH:])
+            token, user = _build(Token, row[: _WIDTH - 1]), _build(User, row[_WIDTH:])
             is_over = token.expires_ns is not None and token.expires_ns <= self._clock()
             is_useless = token.kind is TokenKind.MACHINE and user.role is UserRole.VIEWER
             is_same = compare_digest(row[_WIDTH - 1], digest)
@@ -394,13 +404,13 @@ class StoredAccounts:
         self._try_write(work)
 
     def open_session(self, user: str, seconds: float, *, token: str | None = None) -> str:
-        """Return a new secret for a browser's cookie, which ends with the token that let it in."""
+        """Return a new secret for a browser's cookie; if a token let it in, it ends when that is revoked."""
         secret, now = make_secret(COOKIE), self._clock()
-        expires_ns = check_instant(now + int(seconds * 10**9))
+        expires_ns = _check_instant(now + int(seconds * 10**9))
 
         def work(execute: Execute) -> None:
-            take_turn(execute, ends=False)
-            require_user(execute, user)
+            _take_turn(execute, ends=False)
+            _require_user(execute, user)
             execute("DELETE FROM cookies WHERE expires_ns <= ?", (now,))
             values = (digest_secret(secret), user, now, expires_ns, token)
             execute("INSERT INTO cookies VALUES (?, ?, ?, ?, ?)", values)
@@ -409,18 +419,18 @@ class StoredAccounts:
         return secret
 
     def find_by_session(self, secret: str) -> User | None:
-        """Return whom a cookie lets in."""
+        """Return whom a cookie lets in; None if it is not good (any more), or its user is disabled."""
         if not has_form(secret, COOKIE):
             return None
         now = self._clock()
         query = (
-            f"SELECT {USER_COLUMNS} FROM cookies AS c JOIN users AS u ON u.name = c.name "
+            f"SELECT {_USER_COLUMNS} FROM cookies AS c JOIN users AS u ON u.name = c.name "
             "WHERE c.digest = ? AND c.expires_ns > ? AND u.disabled_ns IS NULL"
         )
-        rows = self._read(lambda execute: execute(query, (digest_secret(secret), now)))
+        rows = self._ask(query, (digest_secret(secret), now))
         if not rows:
             return None
-        user = build_user(rows[0])
+        user = _build(User, rows[0])
         if user.seen_ns is None or abs(now - user.seen_ns) >= _MINUTE_NS:
             self._try_write(
                 lambda execute: execute("UPDATE users SET seen_ns = ? WHERE name = ?", (now, user.name))
@@ -431,7 +441,7 @@ class StoredAccounts:
         """Make a cookie worthless from now on."""
 
         def work(execute: Execute) -> None:
-            take_turn(execute, ends=True)
+            _take_turn(execute, ends=True)
             execute("DELETE FROM cookies WHERE digest = ?", (digest_secret(secret),))
 
         self._write(work, is_repeatable=True)
@@ -439,7 +449,7 @@ class StoredAccounts:
 
     def keep_login(self, login: PendingLogin) -> None:
         """Keep a login until it is confirmed."""
-        expires_ns = check_instant(login.expires_ns)
+        expires_ns = _check_instant(login.expires_ns)
         texts = (login.state, login.nonce, login.verifier, login.next)
 
         def work(execute: Execute) -> None:
@@ -457,10 +467,10 @@ class StoredAccounts:
         self._write(work)
 
     def take_login(self, state: str) -> PendingLogin | None:
-        """Return a login that is to be confirmed, once."""
+        """Return a login that is to be confirmed, once; None if there is none, or it took too long."""
         query = "DELETE FROM logins WHERE digest = ? RETURNING state, nonce, verifier, next, expires_ns"
         rows = self._write(lambda execute: execute(query, (digest_secret(state),)))
-        return _build_login(rows[0]) if rows and rows[0][-1] > self._clock() else None
+        return _build(PendingLogin, rows[0]) if rows and rows[0][-1] > self._clock() else None
 
     def create_link(
         self,
@@ -471,15 +481,15 @@ class StoredAccounts:
         expires_ns: int,
         words: Sequence[str] = (),
     ) -> tuple[Link, str]:
-        """Make a link, and return it with its secret."""
+        """Make a link, and return it with its secret, which nobody can see again."""
         secret, id = make_secret(LINK), make_id()
-        expires_ns = check_instant(expires_ns)
+        expires_ns = _check_instant(expires_ns)
         cells = (id, digest_secret(secret), pack_text(session), pack_text(title[:_LONGEST_TITLE]), created_by)
 
         def work(execute: Execute) -> Link:
-            take_turn(execute, ends=False)
+            _take_turn(execute, ends=False)
             if created_by is not None:
-                require_user(execute, created_by)
+                _require_user(execute, created_by)
             execute(
                 "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, 0, NULL)",
                 (*cells, self._clock(), expires_ns, json.dumps(list(words)).encode()),
@@ -489,7 +499,7 @@ class StoredAccounts:
         return self._write(work), secret
 
     def find_link(self, secret: str) -> Link | None:
-        """Return the link of a secret."""
+        """Return the link of a secret; None if it is not good (any more), or who made it is disabled."""
         if not has_form(secret, LINK):
             return None
         query = (
@@ -497,7 +507,7 @@ class StoredAccounts:
             "WHERE l.digest = ? AND l.revoked_ns IS NULL AND l.expires_ns > ? AND u.disabled_ns IS NULL"
         )
         values = (digest_secret(secret), self._clock())
-        rows = self._read(lambda execute: execute(query, values))
+        rows = self._ask(query, values)
         return _build_link(rows[0]) if rows else None
 
     def note_opened(self, id: str) -> None:
@@ -510,21 +520,21 @@ class StoredAccounts:
         self._write(work)
 
     def list_links(self, *, created_by: str | None = None, session: str | None = None) -> list[Link]:
-        """Return links, the newest first."""
+        """Return the links that somebody made, or of a session, or all, the newest first; ended ones, too."""
         if created_by is not None and not is_name(created_by):
             return []
         conditions = {"l.created_by = ?": created_by, "l.session = ?": pack_text(session)}
         given = {condition: value for condition, value in conditions.items() if value is not None}
         where = f" WHERE {' AND '.join(given)}" if given else ""
         query = f"SELECT {_LINK_COLUMNS} FROM links AS l{where} ORDER BY l.created_ns DESC, l.id"
-        rows = self._read(lambda execute: execute(query, tuple(given.values())))
+        rows = self._ask(query, tuple(given.values()))
         return [_build_link(row) for row in rows]
 
     def revoke_link(self, id: str) -> Link:
         """Make a link worthless from now on."""
 
         def work(execute: Execute) -> Link:
-            take_turn(execute, ends=True)
+            _take_turn(execute, ends=True)
             _get_link(execute, id)
             execute("UPDATE links SET revoked_ns = ? WHERE id = ? AND revoked_ns IS NULL", (self._clock(), id))
             return _get_link(execute, id)
@@ -534,23 +544,23 @@ class StoredAccounts:
         return link
 
     def revoke_links(self, sessions: Sequence[str]) -> int:
-        """Make all links of some sessions worthless."""
+        """Make all links of some sessions worthless, and return how many were not yet."""
         query = "UPDATE links SET revoked_ns = ? WHERE session = ? AND revoked_ns IS NULL RETURNING expires_ns"
 
         def work(execute: Execute) -> int:
-            take_turn(execute, ends=True)
+            _take_turn(execute, ends=True)
             now = self._clock()
             ended = [row for session in set(sessions) for row in execute(query, (now, pack_text(session)))]
             return sum(expires_ns > now for (expires_ns,) in ended)
 
-        if not self._read(lambda execute: execute("SELECT 1 FROM links LIMIT 1")):
+        if not self._ask("SELECT 1 FROM links LIMIT 1"):
             return 0  # most archives have none, and need no file for them
         count = self._write(work)
         self._forget_moment()
         return count
 
     def record(self, entries: Sequence[AuditEntry]) -> None:
-        """Keep what happened."""
+        """Keep what happened; when this returns, it outlasts a loss of power."""
 
         def work(execute: Execute) -> None:
             for entry in entries:
@@ -563,17 +573,17 @@ class StoredAccounts:
     def list_audit(
         self, asked: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 100
     ) -> list[AuditEntry]:
-        """Return entries, the newest first."""
+        """Return entries, the newest first, from before one on."""
         conditions = list(_build_conditions(asked))
         if before is not None:
             conditions.append(("id < ?", (min(before, _LAST),)))
         where = f" WHERE {' AND '.join(text for text, _ in conditions)}" if conditions else ""
         query = f"SELECT {_AUDIT_COLUMNS} FROM audit{where} ORDER BY id DESC LIMIT ?"
         values = (*(value for _, values in conditions for value in values), min(max(limit, 0), _LAST))
-        return [_build_entry(row) for row in self._read(lambda execute: execute(query, values))]
+        return [_build(AuditEntry, row) for row in self._ask(query, values)]
 
 
-def take_turn(execute: Execute, *, ends: bool) -> None:
+def _take_turn(execute: Execute, *, ends: bool) -> None:
     """Wait until nobody else adds, ends or changes anybody; say that something ends, if so.
 
     It comes first in a transaction, so that what is read behind it stays true until its end.
@@ -581,7 +591,7 @@ def take_turn(execute: Execute, *, ends: bool) -> None:
     execute("UPDATE state SET version = version + ?", (int(ends),))
 
 
-def require_user(execute: Execute, name: str) -> str:
+def _require_user(execute: Execute, name: str) -> str:
     """Return the name of a user who may come in; raises `AccountError` if there is none."""
     found = execute("SELECT disabled_ns FROM users WHERE name = ?", (name,)) if is_name(name) else []
     if not found:
@@ -591,7 +601,7 @@ def require_user(execute: Execute, name: str) -> str:
     return name
 
 
-def check_instant(at_ns: int) -> int:
+def _check_instant(at_ns: int) -> int:
     """Return an instant that can be kept; raises `AccountError` for any other."""
     if not 0 <= at_ns <= _LAST_INSTANT:
         raise AccountError("Expected an instant between the years 1970 and 2262")
@@ -602,29 +612,21 @@ def _is_fresh(asked: float) -> bool:
     return time.monotonic() - asked < _MOMENT_SECONDS
 
 
-USER_COLUMNS = "u.name, u.role, u.full_name, u.email, u.created_ns, u.disabled_ns, u.seen_ns"
+def _build(kind: type[_Record], row: Row) -> _Record:
+    """Return a row as what it is kept of; its columns are in the order of the fields."""
+    cells = (unpack_text(cell) if isinstance(cell, bytes) else cell for cell in row)
+    return convert(dict(zip(kind.__struct_fields__, cells, strict=True)), kind)
+
+
+_USER_COLUMNS = "u.name, u.role, u.full_name, u.email, u.created_ns, u.disabled_ns, u.seen_ns"
 _FULL_NAME = "a full name"
-
-
-def build_user(row: Row) -> User:
-    """Return a user from `USER_COLUMNS`."""
-    name, role, full_name, email, created_ns, disabled_ns, seen_ns = row
-    return User(
-        name=name,
-        role=UserRole(role),
-        full_name=unpack_text(full_name),
-        email=unpack_text(email),
-        created_ns=created_ns,
-        disabled_ns=disabled_ns,
-        seen_ns=seen_ns,
-    )
 
 
 def _find_user(execute: Execute, name: str) -> User | None:
     if not is_name(name):
         return None
-    rows = execute(f"SELECT {USER_COLUMNS} FROM users AS u WHERE u.name = ?", (name,))
-    return build_user(rows[0]) if rows else None
+    rows = execute(f"SELECT {_USER_COLUMNS} FROM users AS u WHERE u.name = ?", (name,))
+    return _build(User, rows[0]) if rows else None
 
 
 def _get_user(execute: Execute, name: str) -> User:
@@ -660,7 +662,7 @@ _TOKEN_COLUMNS = (
 _WIDTH = 10
 _PREFIXES = {TokenKind.PERSONAL: PERSONAL, TokenKind.MACHINE: MACHINE}
 _MINUTE_NS = 60 * 10**9
-_WITH_USER = f"SELECT {_TOKEN_COLUMNS}, {USER_COLUMNS} FROM tokens AS t JOIN users AS u ON u.name = t.name"
+_WITH_USER = f"SELECT {_TOKEN_COLUMNS}, {_USER_COLUMNS} FROM tokens AS t JOIN users AS u ON u.name = t.name"
 
 
 def _bind(execute: Execute, digest: str, origin: str) -> list[Row]:
@@ -673,37 +675,11 @@ def _get_token(execute: Execute, id: str) -> Token:
     rows = execute(f"SELECT {_TOKEN_COLUMNS} FROM tokens AS t WHERE t.id = ?", (id,)) if id.isalnum() else []
     if not rows:
         raise AccountError(f"There is no token {id if id.isprintable() else ascii(id)}")
-    return _build_token(rows[0])
-
-
-def _build_token(row: Row) -> Token:
-    id, kind, name, label, created_ns, expires_ns, used_ns, revoked_ns, origin, _ = row
-    return Token(
-        id=id,
-        kind=TokenKind(kind),
-        user=name,
-        label=unpack_text(label),
-        created_ns=created_ns,
-        expires_ns=expires_ns,
-        used_ns=used_ns,
-        revoked_ns=revoked_ns,
-        origin=unpack_text(origin),
-    )
+    return _build(Token, rows[0][: _WIDTH - 1])
 
 
 _MOST_PENDING = 10_000
 """How many logins are kept: anybody can begin one."""
-
-
-def _build_login(row: Row) -> PendingLogin:
-    state, nonce, verifier, next_, expires_ns = row
-    return PendingLogin(
-        state=unpack_text(state),
-        nonce=unpack_text(nonce),
-        verifier=unpack_text(verifier),
-        next=unpack_text(next_),
-        expires_ns=expires_ns,
-    )
 
 
 _LINK_COLUMNS = (
@@ -721,19 +697,7 @@ def _get_link(execute: Execute, id: str) -> Link:
 
 
 def _build_link(row: Row) -> Link:
-    id, session, title, created_by, created_ns, expires_ns, revoked_ns, words, opened, opened_ns = row
-    return Link(
-        id=id,
-        session=unpack_text(session),
-        title=unpack_text(title),
-        created_by=created_by,
-        created_ns=created_ns,
-        expires_ns=expires_ns,
-        revoked_ns=revoked_ns,
-        words=tuple(json.loads(bytes(words))),
-        opened=opened,
-        opened_ns=opened_ns,
-    )
+    return _build(Link, (*row[:7], json.loads(bytes(row[7])), *row[8:]))
 
 
 _AUDIT_COLUMNS = "id, at_ns, who, action, link, session, person, detail"
@@ -756,20 +720,6 @@ def _build_conditions(asked: AuditFilter) -> Iterator[tuple[str, tuple[object, .
         yield "(who = ? OR person = ?)", (pack_text(asked.about), pack_text(asked.about))
 
 
-def _build_entry(row: Row) -> AuditEntry:
-    id, at_ns, who, action, link, session, person, detail = row
-    return AuditEntry(
-        id=id,
-        at_ns=at_ns,
-        who=unpack_text(who),
-        action=Action(action),
-        link=unpack_text(link),
-        session=unpack_text(session),
-        person=unpack_text(person),
-        detail=unpack_text(detail),
-    )
-
-
 _FILE = "accounts.db"
 
 
@@ -785,7 +735,7 @@ def open_accounts(place: StorePlace, *, create: bool = True, clock: Clock = time
     before there is anything to keep.
     """
     database = _find_database(place)
-    accounts = StoredAccounts(database, clock)
+    accounts = Accounts(database, clock)
     try:
         if create:
             database.make()

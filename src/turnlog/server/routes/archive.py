@@ -50,7 +50,8 @@ from turnlog.server.security.callers import ADMINS, OPERATORS, Caller, forbid
 from turnlog.server.sessions import SHORTEST, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifyNews
-from turnlog.store.account_model import Accounts, Action, AuditEntry
+from turnlog.store.account_model import Action, AuditEntry
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import (
     Backup,
     CaredStore,

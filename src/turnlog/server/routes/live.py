@@ -22,7 +22,7 @@ from turnlog.server.requests import GivenScope
 from turnlog.server.security.callers import LINKED, Caller, CallerKind, GivenCaller
 from turnlog.server.security.guard import AuthContext, find_logged_in
 from turnlog.server.sync import SyncState, SyncStatus, view_sync
-from turnlog.store.account_model import Accounts
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import CaredStore
 
 

@@ -16,7 +16,8 @@ from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundErro
 from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, GivenStore, decode_body
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.values import clean_text
-from turnlog.store.account_model import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.store.account_model import Action, Token, TokenKind, User, UserRole
+from turnlog.store.accounts import Accounts
 from turnlog.store.model import Machine
 
 _Name = Annotated[str, Meta(min_length=1, max_length=100)]

@@ -29,7 +29,8 @@ from turnlog.server.requests import (
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller, forbid
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
-from turnlog.store.account_model import Accounts, Action, AuditEntry, Link
+from turnlog.store.account_model import Action, AuditEntry, Link
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access

@@ -46,7 +46,8 @@ from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
 from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind, check_policy
 from turnlog.server.security.gate import Authority, comes_from_elsewhere, may_use_cookies, parse_authority
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.store.account_model import Accounts, TokenKind, User
+from turnlog.store.account_model import TokenKind, User
+from turnlog.store.accounts import Accounts
 
 _CLIENTS = 1024
 """How many are remembered; the least recent are forgotten."""

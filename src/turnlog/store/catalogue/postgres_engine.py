@@ -31,7 +31,7 @@ from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.accounts import ACCOUNT_STEPS
 from turnlog.store.catalogue.database import OnProgress, Steps
 from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
-from turnlog.store.catalogue.feed import CatalogueLease, find_holder
+from turnlog.store.catalogue.feed import Lease, find_holder
 from turnlog.store.catalogue.postgres import (
     FORMER_SCHEMA,
     LOCKS,
@@ -223,11 +223,11 @@ class PostgresEngine:
                 raise
         return Restored(ARCHIVE_SCHEMA + suffix if is_there else None, forgotten, accounts)
 
-    def open_lease(self, name: str, seconds: float) -> CatalogueLease:
+    def open_lease(self, name: str, seconds: float) -> Lease:
         """Return the right to write what a machine has, which is yet to be taken."""
         database = _open(self.place)
         database.make()
-        return CatalogueLease(database, name, seconds=seconds)
+        return Lease(database, name, seconds=seconds)
 
     def _read_memory(self) -> Memory:
         with closing(_open(self.place, read_only=True)) as database:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.store.catalogue.database import OnProgress, Steps
 from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
-from turnlog.store.catalogue.feed import CatalogueLease, find_holder, is_gone, name_holder
+from turnlog.store.catalogue.feed import Lease, find_holder, is_gone, name_holder
 from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.sqlite import (
     Options,
@@ -170,11 +170,11 @@ class SqliteEngine:
                 database.write(lambda connection: record_backup(connection, backup))
         return Restored(None if kept is None else os.fspath(kept), forgotten)
 
-    def open_lease(self, name: str, seconds: float) -> CatalogueLease:
+    def open_lease(self, name: str, seconds: float) -> Lease:
         """Return the right to write, which is yet to be taken."""
         database = SqliteDatabase(self.path, SQLITE_STEPS, _LIGHT)
         database.make()
-        return CatalogueLease(database, name, seconds=seconds)
+        return Lease(database, name, seconds=seconds)
 
     def _read_memory(self) -> Memory:
         """Return what the present store must not forget; nothing if it is too damaged to tell."""
