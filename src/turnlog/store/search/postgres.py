@@ -39,6 +39,7 @@ from turnlog.store.search.index import (
     RANKED,
     Counts,
     Fragment,
+    Proposal,
     ReadBytes,
     TextRows,
     build_wanted,
@@ -613,7 +614,6 @@ def _join(parts: Iterable[str]) -> str:
 
 _FEW = 2000
 """Up to so many files their texts are listed."""
-"""The filters that leave out whole files."""
 _GENERATIONS = """
 SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.owner = %s LIMIT %s
 """
@@ -655,41 +655,6 @@ ORDER BY t.time + 0 DESC, t.id DESC LIMIT %(size)s
 """
 """As it is written, the index by time is of no use: nobody is to look for rare words text by text."""
 _NEWEST = (1 << 62, 1 << 62)
-
-
-class Proposal(Struct, frozen=True, gc=False):
-    """A text that may match."""
-
-    time: int
-    id: int
-    generation: int
-    number: int
-    ordinal: int
-    block: int
-    state: int
-    cells: int
-    counts: Counts = ()
-    """In how many of its cells each term may be; known only where texts are ranked."""
-
-    @property
-    def key(self) -> TextKey:
-        """By which it is ordered."""
-        return self.time, self.id, 0
-
-    @property
-    def text(self) -> Proposal:
-        """What the index knows of it."""
-        return self
-
-    @property
-    def kind(self) -> int:
-        """Of `KINDS`."""
-        return self.state >> 1
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it tells of one."""
-        return bool(self.state & 1)
 
 
 class Walk:
@@ -784,11 +749,14 @@ class Walk:
             return cursor.fetchall()
 
     def _unpack(self, row: Sequence[Any]) -> Proposal:
+        time, id, generation, number, ordinal, block, state, cells, *more = row
+        counts: Counts = ()
         if self._is_ranked:
-            *_, cells, words, counts = row
-            having = dict.fromkeys(words, 1) if counts is None else dict(zip(words, counts, strict=True))
-            row = (*row[:-2], tuple(leaf.count(having, cells) for leaf in self._leaves.values()))
-        return Proposal(*row)
+            words, found = more
+            having = dict.fromkeys(words, 1) if found is None else dict(zip(words, found, strict=True))
+            counts = tuple(leaf.count(having, cells) for leaf in self._leaves.values())
+        key, is_error = (time, id, 0), bool(state & 1)
+        return Proposal(key, generation, number, ordinal, block, state >> 1, is_error, time, cells, counts)
 
     def _list_generations(self, scope: Scope, since: int) -> list[int] | None:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""

@@ -32,8 +32,8 @@ from turnlog.store.search.index import (
     HOOKS,
     RANKED,
     Chapter,
-    Counts,
     Fragment,
+    Proposal,
     ReadBytes,
     TextRows,
     build_possible,
@@ -60,7 +60,6 @@ from turnlog.store.search.sqlite_index import (
     TABLES,
     PackedWords,
     RunTexts,
-    Text,
     Vocabulary,
     WordSums,
     check_texts,
@@ -438,26 +437,6 @@ _PASSED = 16
 """To tell that a run cannot have hits takes the time of so many texts."""
 
 
-class Proposal(Struct, frozen=True, gc=False):
-    """A text that may match."""
-
-    key: TextKey
-    run: Run
-    text: Text
-    counts: Counts
-    """In how many of its cells each term may be."""
-
-    @property
-    def generation(self) -> int:
-        """Of its file."""
-        return self.run.generation
-
-    @property
-    def cells(self) -> int:
-        """How many it has."""
-        return self.text.cells
-
-
 Keep = Callable[[Run], bool]
 """Tells whether a run may have hits at all."""
 
@@ -578,7 +557,11 @@ class Walk:
             if texts.states[position] in self._states and (before is None or key < before):
                 counts = tuple(column.get(position, 0) for column in columns)
                 if self._is_possible(counts):
-                    yield Proposal(key, run, texts.get(position), counts)
+                    text = texts.get(position)
+                    yield Proposal(
+                        key, run.generation, text.number, text.ordinal, text.block, text.kind, text.is_error,
+                        text.time, text.cells, counts,
+                    )  # fmt: skip
 
     def _count(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
         """Return in how many cells of each text a term may be."""

@@ -17,7 +17,7 @@ from turnlog.store.catalogue.database import INDEXED, Connection, Row, unpack_te
 from turnlog.store.catalogue.hooks import list_deliveries
 from turnlog.store.catalogue.segments import SegmentCache, SourceReader
 from turnlog.store.model import Place, Scope
-from turnlog.store.search.index import HOOKS, Call, Chapter, Delivery, Message, Proposed, TextRows
+from turnlog.store.search.index import HOOKS, Chapter, Delivery, Proposal, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
 from turnlog.store.search.matcher import Matcher, Setting
 from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit
@@ -88,20 +88,22 @@ class Surroundings:
             known = self._kept[generation] = self._judge_generation(generation)
         return known
 
-    def build(self, proposal: Proposed) -> Candidate | None:
+    def build(self, proposal: Proposal) -> Candidate | None:
         """Return a text with where it stands; None if filters leave it out."""
-        text, kind = proposal.text, KINDS[proposal.text.kind]
-        setting = Setting(kind=kind, is_error=text.is_error, time=text.time or None)
+        kind = KINDS[proposal.kind]
+        setting = Setting(kind=kind, is_error=proposal.is_error, time=proposal.time or None)
         if self._is_out(setting):
             return None
-        candidate = Candidate(proposal.key, kind, text.ordinal, text.block, setting, self._complete(proposal))
+        candidate = Candidate(
+            proposal.key, kind, proposal.ordinal, proposal.block, setting, self._complete(proposal)
+        )
         if proposal.generation == HOOKS:
-            delivery = self._rows.load_delivery(text.number)
+            delivery = self._rows.load_delivery(proposal.number)
             return None if delivery is None else replace(candidate, delivery=delivery)
         chapter = self._rows.find_chapter(proposal.generation)
         if chapter is None or (self._asks_calls and self._is_call_out(chapter, proposal, setting)):
             return None
-        line = self._rows.find_line(proposal.generation, text.number)
+        line = self._rows.find_line(proposal.generation, proposal.number)
         if line is None:
             return None
         place = Place(chapter.name, chapter.generation, line[0])
@@ -117,10 +119,9 @@ class Surroundings:
     def _is_out(self, setting: Setting) -> bool:
         return self._matcher.matches_setting(setting) is False
 
-    def _is_call_out(self, chapter: Chapter, proposal: Proposed, setting: Setting) -> bool:
-        text = proposal.text
-        call = self._rows.find_call(chapter, KINDS[text.kind], text.number, text.block)
-        tool, path = (None, None) if call is None else (call.tool, call.path)
+    def _is_call_out(self, chapter: Chapter, proposal: Proposal, setting: Setting) -> bool:
+        call = self._rows.find_call(chapter, KINDS[proposal.kind], proposal.number, proposal.block)
+        tool, path = (None, None) if call is None else (call.name, call.path)
         return self._is_out(replace(setting, tool=tool, file=path))
 
     def _judge_generation(self, generation: int) -> bool:
@@ -146,19 +147,25 @@ class Surroundings:
         branches = (None, _NO_BRANCH, *chapter.branches)
         return not all(self._is_out(replace(setting, branch=branch)) for branch in branches)
 
-    def _complete(self, proposal: Proposed) -> Callable[[Candidate], _Found]:
+    def _complete(self, proposal: Proposal) -> Callable[[Candidate], _Found]:
         build = self._build_hook if proposal.generation == HOOKS else self._build
         return lambda candidate: build(proposal, candidate)
 
-    def _build(self, proposal: Proposed, candidate: Candidate) -> _Found:
-        rows, text, kind, place = self._rows, proposal.text, candidate.kind, candidate.place
+    def _build(self, proposal: Proposal, candidate: Candidate) -> _Found:
+        rows, kind, place = self._rows, candidate.kind, candidate.place
         chapter = rows.find_chapter(proposal.generation)
         if chapter is None or place is None:
             return None
-        call = rows.find_call(chapter, kind, text.number, text.block)
-        tool, path, category = (None, None, None) if call is None else (call.tool, call.path, call.category)
-        message = rows.find_message(chapter, text.number) or self._find_bare(proposal)
-        agent_id = message.agent_id or chapter.agent_id
+        call = rows.find_call(chapter, kind, proposal.number, proposal.block)
+        tool, path, category = (None, None, None) if call is None else (call.name, call.path, call.category)
+        message = rows.find_message(chapter, proposal.number)
+        is_sidechain, role, model = False, None, None
+        agent_id = chapter.agent_id
+        if message is not None:
+            is_sidechain, role, model = message.is_sidechain, message.role, message.model
+            category, agent_id = message.category or category, message.agent_id or agent_id
+        elif (line := rows.find_line(proposal.generation, proposal.number)) is not None:
+            is_sidechain = line[2]
         setting = replace(
             candidate.setting,
             project=chapter.project,
@@ -166,11 +173,11 @@ class Surroundings:
             person=chapter.person,
             machine=chapter.machine,
             tool=tool,
-            model=message.model,
-            role=message.role,
-            category=message.category or category,
+            model=model,
+            role=role,
+            category=category,
             file=path,
-            is_sidechain=message.is_sidechain,
+            is_sidechain=is_sidechain,
             agents=rows.list_agent_names(chapter, agent_id),
         )
         hit = Hit(
@@ -181,28 +188,23 @@ class Surroundings:
             title=chapter.title,
             source=chapter.name,
             place=place,
-            line=text.number,
-            ordinal=text.ordinal,
-            message=message.index,
-            message_id=message.id,
+            line=proposal.number,
+            ordinal=proposal.ordinal,
+            message=None if message is None else message.index,
+            message_id=None if message is None else message.id,
             call=None if call is None else call.index,
             tool=tool,
-            role=message.role,
-            model=message.model,
+            role=role,
+            model=model,
             agent_id=agent_id,
-            is_error=text.is_error,
-            time=text.time or None,
+            is_error=proposal.is_error,
+            time=proposal.time or None,
             snippet=NO_SNIPPET,
         )
         return hit, setting
 
-    def _find_bare(self, proposal: Proposed) -> Message:
-        """Return what is known of a line that belongs to no message."""
-        line = self._rows.find_line(proposal.generation, proposal.text.number)
-        return Message(is_sidechain=line is not None and line[2])
-
-    def _build_hook(self, proposal: Proposed, candidate: Candidate) -> _Found:
-        text, found = proposal.text, self._rows.find_delivery(proposal.text.number)
+    def _build_hook(self, proposal: Proposal, candidate: Candidate) -> _Found:
+        found = self._rows.find_delivery(proposal.number)
         if found is None:
             return None
         setting = replace(
@@ -228,11 +230,11 @@ class Surroundings:
             source=None,
             place=None,
             line=None,
-            ordinal=text.ordinal,
+            ordinal=proposal.ordinal,
             tool=found.tool,
             delivery_id=found.delivery_id,
-            is_error=text.is_error,
-            time=text.time or None,
+            is_error=proposal.is_error,
+            time=proposal.time or None,
             snippet=NO_SNIPPET,
         )
         return hit, setting
@@ -329,13 +331,13 @@ class CatalogueTextRows:
             return None
         return line.offset, line.length, line.is_sidechain
 
-    def find_message(self, chapter: Chapter, number: int) -> Message | None:
+    def find_message(self, chapter: Chapter, number: int) -> MessageRecord | None:
         """Return the message that a line belongs to."""
         records = self._find_records(chapter.number)
         at = records.get_line(number).message
-        return next((_build_message(found) for found in records.list_at(() if at is None else (at,))), None)
+        return next(iter(records.list_at(() if at is None else (at,))), None)
 
-    def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> Call | None:
+    def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> CallRecord | None:
         """Return the call whose input or output a block is."""
         if kind not in _CALLS:
             return None
@@ -346,7 +348,7 @@ class CatalogueTextRows:
                 self._list_calls(chapter.number, kind, head.number).get((number, block)) if head.calls else None
             )
             if found is not None:
-                return Call(found.index, found.name, found.category, found.path)
+                return found
         return None
 
     def _list_calls(self, generation: int, kind: str, segment: int) -> Mapping[_Spot, CallRecord]:
@@ -369,12 +371,12 @@ class CatalogueTextRows:
         name = self._agent_types[chapter.session].get(agent_id)
         return (agent_id,) if name is None else (agent_id, name)
 
-    def is_seen(self, proposal: Proposed) -> bool:
+    def is_seen(self, proposal: Proposal) -> bool:
         """Tell whether a text may be seen; of a file the index was told before."""
         if proposal.generation != HOOKS or self._scope.viewer is None:
             return True
         query = "SELECT 1 FROM hook_deliveries WHERE id = ? AND owner = ?"
-        return bool(self._connection.execute(query, (proposal.text.number, self._scope.owner)))
+        return bool(self._connection.execute(query, (proposal.number, self._scope.owner)))
 
     def load_delivery(self, number: int) -> HookDelivery | None:
         """Return a hook delivery with its payload."""
@@ -423,13 +425,6 @@ class CatalogueTextRows:
             facts = ChapterFacts(source=chapter.name, generation=chapter.generation, is_main=False)
             self._records[generation] = Records(facts, self._reader)
         return self._records[generation]
-
-
-def _build_message(message: MessageRecord) -> Message:
-    return Message(
-        message.index, message.id, message.role, message.category, message.model, message.agent_id,
-        message.is_sidechain,
-    )  # fmt: skip
 
 
 def _unpack_chapter(number: int, cells: tuple[Any, ...]) -> Chapter:
