@@ -255,28 +255,13 @@ class _ArchivedScan(FileScan):
     def __init__(
         self, change: Change, known: KnownSource | None, source: KnownSource, archive: Archive, limit: int
     ) -> None:
-        super().__init__(change, known)
-        if known is not None and change is not Change.APPENDED:
-            self.generation += 1
-            self.start = self.length = 0
+        super().__init__(change, known, end=source.length)
         self._source = source
         self._archive = archive
         self._limit = limit
-        last = source.checkpoint
-        assert last is not None
-        self.checkpoint = replace(last, size=source.length, generation=self.generation)
+        assert source.checkpoint is not None
+        self.checkpoint = replace(source.checkpoint, size=source.length, generation=self.generation)
 
-    @property
-    def has_more(self) -> bool:
-        return self.length < self._source.length
-
-    @property
-    def size(self) -> int:
-        return self._source.length - self.length
-
-    def __iter__(self) -> Iterator[bytes]:
-        while self.has_more:
-            at = Place(self._source.source, self._source.generation, self.length)
-            piece = self._archive.read(LOCAL, at, min(self._limit, self._source.length - self.length))
-            self.length += len(piece)
-            yield piece
+    def _read(self) -> bytes:
+        at = Place(self._source.source, self._source.generation, self.length)
+        return self._archive.read(LOCAL, at, min(self._limit, self._end - self.length))

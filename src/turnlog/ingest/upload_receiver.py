@@ -17,7 +17,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -215,7 +215,7 @@ def _open(
     if known is not None and stretch.change in (Change.APPENDED, Change.UNCHANGED):
         windows = _read_windows(known, archive, scope)
     match = Match(path, stretch.kind, _text(stretch.agent_id), _text(stretch.run_id), known)
-    return match, _GivenVisit(stretch, known, windows, name)
+    return match, _UploadedScan(stretch, known, windows, name)
 
 
 def _find_known(
@@ -259,44 +259,21 @@ def _read_windows(known: KnownSource, archive: Archive, scope: Scope) -> Windows
     return read_windows(known.length, read_at)
 
 
-class _GivenVisit(FileScan):
-    """A visit that was made on another machine."""
+class _UploadedScan(FileScan):
+    """A scan that was made on another machine."""
 
     def __init__(self, stretch: Stretch, known: KnownSource | None, windows: Windows, name: str) -> None:
-        super().__init__(stretch.change, known)
-        self.generation = stretch.generation
-        self.start = self.length = stretch.start
-        self._stretch = stretch
+        self._data = stretch.data
         self._windows = windows
-        self._name = name
-        self.checkpoint = self._take_checkpoint()
+        about = Checkpoint(name, 0, stretch.size, "", stretch.inode, stretch.device, stretch.modified_ns)
+        super().__init__(stretch.change, known, end=stretch.start + len(stretch.data), about=about)
 
-    @property
-    def has_more(self) -> bool:
-        return self.length < self.start + len(self._stretch.data)
+    def _read(self) -> bytes:
+        self._windows.add(self._data)
+        return self._data
 
-    @property
-    def size(self) -> int:
-        return len(self._stretch.data)
-
-    def __iter__(self) -> Iterator[bytes]:
-        if self.has_more:
-            self._windows.add(self._stretch.data)
-            self.length += len(self._stretch.data)
-            self.checkpoint = self._take_checkpoint()
-            yield self._stretch.data
-
-    def _take_checkpoint(self) -> Checkpoint:
-        return Checkpoint(
-            source=self._name,
-            offset=self.length,
-            size=self._stretch.size,
-            fingerprint=self._windows.fingerprint,
-            inode=self._stretch.inode,
-            device=self._stretch.device,
-            modified_ns=self._stretch.modified_ns,
-            generation=self.generation,
-        )
+    def _find_fingerprint(self) -> str:
+        return self._windows.fingerprint
 
 
 def _fingerprint(known: KnownSource) -> str:
