@@ -206,7 +206,9 @@ class Beside:
         path.write_text('{"type":"user","uuid":"x1","sessionId":"s1","message":{"content":"By another"}}\n')
         for files in locate_path(self._archive.project).sessions:
             known = next((k for k in self._store.list_known(LOCAL) if is_of(k, files.path)), None)
-            batch = scan_session(files, known, self.archive, owner="local", origin="here", now_ns=1)
+            batch = scan_session(
+                files, known, self.archive, owner="local", origin="here", now_ns=1, is_last=True
+            ).batch
             if batch is not None and files.session_id == "s1":
                 self._store.apply([batch])
 

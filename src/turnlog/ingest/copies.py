@@ -95,7 +95,7 @@ def _rank_copies(
     persons = {machine.origin: machine.person for machine in store.list_machines(Scope(owner))}
     found: dict[_Group, dict[str, _Rank]] = {}
     for batch, head in new:
-        row = _get_row(batch)
+        row = None if batch.derived is None else batch.derived.session
         group = persons.get(batch.origin), *_tell_apart(head, row)
         found.setdefault(group, {})[batch.key] = _rank(batch.key, batch.session_id, head, row)
     for session in stored:
@@ -125,10 +125,6 @@ def _find_head(batch: SessionBatch) -> SessionHead | None:
 def _rank(key: str, name: str, head: SessionHead, row: SessionRow | None) -> _Rank:
     is_fork = row is not None and row.forked_from is not None
     return is_fork, name != head.told_id, key
-
-
-def _get_row(batch: SessionBatch) -> SessionRow | None:
-    return None if batch.derived is None else batch.derived.session
 
 
 def _say(batch: SessionBatch, original: str | None) -> SessionBatch:

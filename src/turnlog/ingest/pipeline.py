@@ -36,7 +36,7 @@ from turnlog.ingest.session_scan import (
     SessionCache,
     derive_again,
     is_outdated,
-    resume_scan,
+    scan_session,
     vanish,
 )
 from turnlog.ingest.sync_plan import Plan, Task, build_plan, measure
@@ -110,7 +110,7 @@ def _scan_task(
     owner, origin, now_ns = context.owner, context.origin, context.now_ns
     if task.files is not None:
         known = None if cache is None else cache.take(task.known)
-        found = resume_scan(
+        found = scan_session(
             task.files,
             task.known,
             archive,

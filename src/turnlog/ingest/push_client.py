@@ -186,7 +186,6 @@ class PushClient:
         origin: str,
         pace: Pace | None = None,
         timeout: float = _TIMEOUT,
-        context: ssl.SSLContext | None = None,
         find_token: Callable[[], str] | None = None,
     ) -> None:
         """Take a server and a token; `find_token` is asked for a new one when that is not good any more."""
@@ -195,7 +194,6 @@ class PushClient:
         self._origin = origin
         self.pace = pace or Pace(None)
         self._timeout = timeout
-        self._context = context
         self._find_token = find_token
         self._connection: http.client.HTTPConnection | None = None
 
@@ -321,9 +319,8 @@ class PushClient:
         if self._connection is None:
             host, port = self._server.hostname or "", self._server.port
             if self._server.scheme == "https":
-                context = self._context or ssl.create_default_context()
                 self._connection = http.client.HTTPSConnection(
-                    host, port, timeout=self._timeout, context=context
+                    host, port, timeout=self._timeout, context=ssl.create_default_context()
                 )
             else:
                 self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout)

@@ -382,7 +382,6 @@ class PushLoop:
         on_news: OnNews,
         *,
         backoff: Backoff | None = None,
-        full_seconds: float = FULL_SECONDS,
         hold_seconds: float = _HOLD_SECONDS,
     ) -> None:
         self._pusher = pusher
@@ -392,7 +391,6 @@ class PushLoop:
         self._status = status
         self._on_news = on_news
         self._backoff = backoff or Backoff()
-        self._full_seconds = full_seconds
         self._hold_seconds = hold_seconds
         self._is_connected = False
         self._next_full = 0.0
@@ -446,7 +444,7 @@ class PushLoop:
         self._holder.plan(self._pusher)
         # What is pushed of files that are gone counts as there, until somebody looks.
         self._looks_again = self._pusher.waiting > before
-        self._next_full = time.monotonic() + (_RECHECK if is_first else self._full_seconds)
+        self._next_full = time.monotonic() + (_RECHECK if is_first else FULL_SECONDS)
 
     def _look_at_some(self) -> None:
         targets, self._targets = self._targets, set()

@@ -31,7 +31,6 @@ from turnlog.errors import (
     UploadError,
 )
 from turnlog.ingest.change_check import Match
-from turnlog.ingest.contents import ROOM
 from turnlog.ingest.copies import note_copies
 from turnlog.ingest.file_scan import FileScan
 from turnlog.ingest.machine import list_forgotten
@@ -40,8 +39,6 @@ from turnlog.ingest.session_scan import (
     SessionCache,
     SessionScan,
     SessionScanner,
-    conclude,
-    is_outdated,
 )
 from turnlog.ingest.upload_protocol import (
     KeptSession,
@@ -54,7 +51,6 @@ from turnlog.ingest.upload_protocol import (
     tell_session,
 )
 from turnlog.store import model
-from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, CaredStore, KnownSession, KnownSource, find_known
 from turnlog.store.model import LOCAL, Place, Scope, Viewer, name_source
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, read_windows
@@ -142,7 +138,7 @@ def find_key(upload: SessionUpload, origin: str) -> str:
     return upload.key or name_source(origin, name_text(upload.transcript))
 
 
-def look_at_upload(
+def scan_upload(
     upload: SessionUpload,
     known: KnownSession | None,
     archive: Archive,
@@ -152,7 +148,6 @@ def look_at_upload(
     owner: str,
     now_ns: int,
     is_last: bool = False,
-    room: int = ROOM,
 ) -> SessionScan:
     """Return what is new of a session by an upload, on top of what is `known` of it.
 
@@ -160,26 +155,13 @@ def look_at_upload(
     an upload that does not follow on what is known, `damaged` for one that makes no sense.
     """
     _check_session(upload, known, origin)
-    scope = Scope(owner)
-    outdated = known is None or is_outdated(known)
-    cached = None if outdated else cached
-    scanner = SessionScanner(
-        archive, scope, origin, None, room, retold=outdated, is_last=is_last, cached=cached
-    )
+    scanner = SessionScanner(known, archive, cached, owner=owner, origin=origin, is_last=is_last)
     sources = {source.source: source for source in known.sources} if known is not None else {}
-    given = [_open(stretch, sources, origin, archive, scope) for stretch in upload.sources]
+    given = [_open(stretch, sources, origin, archive, Scope(owner)) for stretch in upload.sources]
     _check_gone(upload, sources)
-    seen = scanner.take_given(given, frozenset(upload.gone), known)
-    begun = SessionBatch(
-        key=find_key(upload, origin),
-        owner=owner,
-        origin=origin,
-        session_id=name_text(upload.session_id),
-        project_folder=name_text(upload.project_folder),
-        seen_ns=now_ns,
-        sources=(),
-    )
-    return conclude(scanner, seen, known, begun, cached)
+    seen = scanner.take_given(given, frozenset(upload.gone))
+    session_id, project_folder = name_text(upload.session_id), name_text(upload.project_folder)
+    return scanner.conclude(seen, find_key(upload, origin), session_id, project_folder, now_ns)
 
 
 def _check_session(upload: SessionUpload, known: KnownSession | None, origin: str) -> None:
@@ -383,7 +365,9 @@ class UploadTaker:
         opened = [self._open(each) for each in given]
         forgotten = {person: self._list_forgotten(person) for person in {each.person for each in given}}
         asked = [
-            [] if isinstance(upload, UploadAnswer) else _list_asked(upload, forgotten[each.person])
+            []
+            if isinstance(upload, UploadAnswer)
+            else [_Asked(one, upload.origin, forgotten[each.person]) for one in upload.sessions]
             for upload, each in zip(opened, given, strict=True)
         ]
         for each in (each for several in asked for each in several):
@@ -435,7 +419,7 @@ class UploadTaker:
 
     def _scan(self, asked: _Asked) -> SessionScan:
         known = self._find_known(asked)
-        return look_at_upload(
+        return scan_upload(
             asked.upload,
             known,
             self._store.archive,
@@ -517,7 +501,3 @@ class UploadTaker:
         taken = zip(several, answers, strict=True)
         size = sum(asked.size for asked, answer in taken if answer.outcome is Outcome.TAKEN)
         return UploadAnswer(sessions=tuple(answers), size=size)
-
-
-def _list_asked(upload: Upload, forgotten: frozenset[str]) -> list[_Asked]:
-    return [_Asked(session, upload.origin, forgotten) for session in upload.sessions]

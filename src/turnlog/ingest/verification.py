@@ -49,7 +49,6 @@ from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.transcripts.queries.actions import SessionActions
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
-from turnlog.transcripts.usage.prices import Prices
 
 _MOST = 20
 """How many disagreements of one kind are listed for a session; the rest is only counted."""
@@ -107,19 +106,16 @@ class Verified(Struct, frozen=True):
     """What is searched of generations, where that disagrees."""
 
 
-def verify_session(
-    store: CaredStore, scope: Scope, known: KnownSession, prices: Prices | None = None
-) -> Verified:
+def verify_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verified:
     """Check one session."""
-    return _Verification(store, scope, known, prices).run()
+    return _Verification(store, scope, known).run()
 
 
 class _Verification:
-    def __init__(self, store: CaredStore, scope: Scope, known: KnownSession, prices: Prices | None) -> None:
+    def __init__(self, store: CaredStore, scope: Scope, known: KnownSession) -> None:
         self._store = store
         self._scope = scope
         self._known = known
-        self._prices = prices
         self._found: list[Disagreement] = []
         self._lines: dict[str, int] = {}
         self._texts: dict[tuple[str, int], Iterable[TextFact]] = {}
@@ -189,7 +185,7 @@ class _Verification:
             if source.kind in DERIVED_FROM and not (has_main and is_main):
                 has_main = has_main or is_main
                 parts.append(Part(source.path, source.kind, source.run_id, contents[source.source]))
-        built = assemble(parts, self._known.project_folder, self._prices)
+        built = assemble(parts, self._known.project_folder)
         emptied = [each.source for each in sources if each.kind in RECORDED]
         return built.derive(emptied, is_final=True)
 
@@ -208,7 +204,8 @@ class _Verification:
     def _compare_outline(self, session: SessionActions, expected: OutlineBatch) -> None:
         kind: OutlineKind[Any] = TURNS if expected.kind == TURNS.name else AGENTS
         name = expected.kind.removesuffix("s")
-        stored = self._load(Subject.ROWS, name, lambda: _list_outline(session, expected.kind))
+        ask: Callable[[], Sequence[Any]] = session.list_turns if kind is TURNS else session.list_agents
+        stored = self._load(Subject.ROWS, name, ask)
         if stored is not None:
             wanted = [record for _, data in expected.parts for record in kind.unpack(data)]
             self._compare(Subject.ROWS, name, stored, wanted, "index")
@@ -276,10 +273,6 @@ class _Verification:
 
     def _report(self, subject: Subject, where: str, message: str) -> None:
         self._found.append(Disagreement(self._known.key, subject, where, message))
-
-
-def _list_outline(session: SessionActions, kind: str) -> Sequence[Any]:
-    return session.list_turns() if kind == TURNS.name else session.list_agents()
 
 
 def _explain_damage(error: Exception) -> str:

@@ -704,7 +704,10 @@ def _write(tmp_path: Path, files: dict[str, bytes]) -> Path:
 def _find_news(store: Store, folder: Path) -> SessionBatch | None:
     [files] = locate_path(folder).sessions
     known = find_known(store, LOCAL, name_source(ORIGIN, str(folder / _TRANSCRIPT)))
-    return scan_session(files, known, store.archive, owner=LOCAL.owner, origin=ORIGIN, now_ns=TIME)
+    scan = scan_session(
+        files, known, store.archive, owner=LOCAL.owner, origin=ORIGIN, now_ns=TIME, is_last=True
+    )
+    return scan.batch
 
 
 def _scan(store: Store, folder: Path) -> SessionBatch:

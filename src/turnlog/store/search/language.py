@@ -319,7 +319,9 @@ class _Parser:
         if star or self._peek() == '"':
             self._at += star
             needle = self._read_quoted()
-            return self._build_term(needle, at, Form.PHRASE, star, self._skip_star())
+            closes = self._peek() == "*"
+            self._at += closes
+            return self._build_term(needle, at, Form.PHRASE, star, closes)
         name = self._find_filter()
         return self._parse_term() if name is None else self._parse_filter(name)
 
@@ -439,11 +441,6 @@ class _Parser:
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
-
-    def _skip_star(self) -> bool:
-        star = self._peek() == "*"
-        self._at += star
-        return star
 
     def _skip_space(self) -> str:
         while self._peek().isspace():

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import contains
 
 from msgspec import UNSET, Struct, UnsetType, json
 
@@ -81,7 +82,7 @@ def build_test(part: Filter) -> Test:
     field, wanted = _FIELDS[part.name], [normalise(value) for value in part.values]
     if part.name == "model":
         wanted = [f"*{form}*" for value in wanted for form in list_model_forms(value)]
-    fits = _fits_part if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
+    fits = contains if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
 
     def test(setting: Setting) -> bool | None:
         found: str | tuple[str, ...] | None | UnsetType = getattr(setting, field)
@@ -127,10 +128,6 @@ def _build_time_test(part: Filter) -> Test:
         return time is not None and instant is not None and (time >= instant if is_after else time < instant)
 
     return test
-
-
-def _fits_part(value: str, wanted: str) -> bool:
-    return wanted in value
 
 
 def _fits_beginning(value: str, wanted: str) -> bool:
