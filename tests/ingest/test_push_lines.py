@@ -69,7 +69,7 @@ class Laptop:
 
     def push_once(self, place: Path | None = None, exclude: tuple[str, ...] = ()) -> None:
         with self._open(place, exclude) as collector:
-            push_once(collector.pusher, collector.hooks, collector.holder, self.status, lambda _: None)
+            push_once(collector, self.status, lambda _: None)
         self.client.close()
 
     @contextlib.contextmanager
@@ -77,10 +77,8 @@ class Laptop:
         watcher = choose_watcher(list_roots([self.claude]), polling=False)
         with self._open(place) as collector:
             pushing = PushLoop(
-                collector.pusher,
+                collector,
                 watcher,
-                collector.hooks,
-                collector.holder,
                 self.status,
                 lambda _: None,
                 backoff=Backoff(0.05, 0.2),

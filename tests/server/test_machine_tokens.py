@@ -233,7 +233,7 @@ def test_with_a_new_token_it_goes_on_where_it_was(pushed: Pushed, tmp_path: Path
     payload = {"hook_event_name": "Stop", "session_id": session_id}
     (spool.folder / f"{name}.json").write_text(json.dumps(payload))
     with pushed.connecting(tokens[0], origin, find_token=lambda: tokens[-1]) as client:
-        hooks = SpooledHooks(client, spool, origin=origin, machine=Machine(), exclusion=Exclusion(()))
+        hooks = SpooledHooks(client, spool, origin, Machine(), Exclusion(()))
         client.fetch_state()
         [token] = [each for each in pushed.team.accounts.list_tokens("ben") if each.origin == origin]
         pushed.team.accounts.revoke_token(token.id)

@@ -295,7 +295,7 @@ def _find_new_token(path: Path | None) -> str | None:
 def _plan(collector: Collector, output: Output, as_json: bool) -> None:
     collector.pusher.connect()
     collector.pusher.plan_all(at_once=True)
-    collector.holder.plan(collector.pusher)
+    collector.held.plan(collector.pusher)
     document = plan_document(collector.pusher)
     if as_json:
         output.print_json(document)
@@ -308,7 +308,7 @@ def _push_once(collector: Collector, settings: Settings, output: Output, as_json
     with waiting("Pushing") as progress:
         news = News(output, as_json=False, on_progress=progress)
         try:
-            push_once(collector.pusher, collector.hooks, collector.holder, status, news)
+            push_once(collector, status, news)
         except PushError as error:
             status.note(phase=PushPhase.OFFLINE, reason=str(error))
             raise
@@ -324,11 +324,4 @@ def _follow(collector: Collector, settings: Settings, output: Output, as_json: b
     watcher = choose_watcher(list_roots(settings.session_dirs), env=os.environ)
     status = StatusFile(settings.home, collector.pusher.client.name)
     with stopped_by_signals(watcher.stop):
-        PushLoop(
-            collector.pusher,
-            watcher,
-            collector.hooks,
-            collector.holder,
-            status,
-            News(output, as_json=as_json),
-        ).run()
+        PushLoop(collector, watcher, status, News(output, as_json=as_json)).run()

@@ -35,8 +35,16 @@ _MOST_COPIED = 1 << 30
 class HeldFiles:
     """Second names of files, in a folder that is laid out as all of the file system."""
 
-    def __init__(self, folder: Path, config_dirs: Iterable[Path], most_copied: int = _MOST_COPIED) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config_dirs: Iterable[Path],
+        store: Store | None = None,
+        most_copied: int = _MOST_COPIED,
+    ) -> None:
+        """Take where to hold what, and the archive of this machine, if there is one."""
         self._folder = folder
+        self._archived = None if store is None else _ArchivedSessions(store)
         self._config_dirs = tuple(Path(os.path.abspath(path)) for path in config_dirs)
         self._most_copied = most_copied
 
@@ -52,9 +60,13 @@ class HeldFiles:
         return copied
 
     def plan(self, pusher: Pusher) -> None:
-        """Have the server told of what is held of files that are gone, and let go of all else."""
-        if not self._folder.is_dir():
-            return
+        """Have the server told of what is held or archived of files that are gone, and let go of all else."""
+        if self._folder.is_dir():
+            self._plan_held(pusher)
+        if self._archived is not None:
+            self._archived.plan(pusher)
+
+    def _plan_held(self, pusher: Pusher) -> None:
         sessions = [known for known in pusher.sessions.values() if known.origin == pusher.origin]
         sources = {source.path: (known.key, source) for known in sessions for source in known.sources}
         mirrors = [mirror for path in self._config_dirs if (mirror := self._find(path)).is_dir()]
@@ -179,7 +191,7 @@ def _rebase(value: object, kept: set[Path], name: object) -> object:
     return value
 
 
-class ArchivedSessions:
+class _ArchivedSessions:
     """What an archive has of files that are gone."""
 
     def __init__(self, store: Store) -> None:

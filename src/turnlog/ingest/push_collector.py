@@ -15,20 +15,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from enum import StrEnum
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError, PushError, StoreError
-from turnlog.ingest.held_files import HELD, ArchivedSessions, HeldFiles
+from turnlog.ingest.held_files import HELD, HeldFiles
 from turnlog.ingest.machine import Exclusion, find_host, find_user, list_forgotten
 from turnlog.ingest.push_client import Backoff, PushClient
 from turnlog.ingest.pusher import OnTrouble, PushCounts, Pusher
@@ -48,25 +47,30 @@ _LARGE = STRETCH
 _HOUR = 3600 * 10**9
 
 
-class _Sender:
-    def __init__(self, client: PushClient, origin: str, machine: Machine, exclusion: Exclusion) -> None:
+class _HookSender:
+    """Sends hook deliveries, from wherever they are on this machine."""
+
+    def __init__(
+        self, client: PushClient, spool: Spool, origin: str, machine: Machine, exclusion: Exclusion
+    ) -> None:
         self._client = client
+        self._spool = spool
         self._origin = origin
         self._machine = machine
         self._exclusion = exclusion
 
-    def may_go(self, delivery: HookDelivery) -> bool:
+    def _may_go(self, delivery: HookDelivery) -> bool:
         if not self._exclusion:
             return True
         names = "cwd", "transcript_path", "agent_transcript_path"
         told = (find_text(delivery.fields, name) for name in names)
         return not self._exclusion.excludes_paths([path for path in told if path])
 
-    def offer(self, names: Sequence[str]) -> frozenset[str]:
+    def _offer(self, names: Sequence[str]) -> frozenset[str]:
         """Return which of some deliveries the server does not have; raises `PushError`."""
         return self._client.send_hooks(self._build(offered=tuple(names)))
 
-    def send(self, deliveries: Iterable[HookDelivery]) -> int:
+    def _send(self, deliveries: Iterable[HookDelivery]) -> int:
         """Push deliveries, and return how many; raises `PushError`."""
         sent, together, size = 0, list[Delivered](), 0
         for delivery in deliveries:
@@ -93,14 +97,13 @@ class _Sender:
         )
 
 
-class SpooledHooks:
+class SpooledHooks(_HookSender):
     """Deliveries of a machine that has no archive."""
 
     def __init__(
-        self, client: PushClient, spool: Spool, *, origin: str, machine: Machine, exclusion: Exclusion
+        self, client: PushClient, spool: Spool, origin: str, machine: Machine, exclusion: Exclusion
     ) -> None:
-        self._spool = spool
-        self._sender = _Sender(client, origin, machine, exclusion)
+        super().__init__(client, spool, origin, machine, exclusion)
         self._left: set[str] = set()
         """Files that are not to be sent, or cannot be read."""
 
@@ -125,37 +128,36 @@ class SpooledHooks:
         if found is None:
             self._spool.put_aside(name)
             return 0
-        chosen = [each for each in found if self._sender.may_go(each)]
+        chosen = [each for each in found if self._may_go(each)]
         if len(chosen) < len(found):
             self._left.add(name)
         for each in chosen:
             if not each.is_readable:
                 self._spool.write_aside(each.delivery_id, each.payload)
-        sent = self._sender.send(each for each in chosen if each.is_readable)
+        sent = self._send(each for each in chosen if each.is_readable)
         if name not in self._left:
             self._spool.remove(name)
         return sent
 
 
-class StoredHooks:
+class StoredHooks(_HookSender):
     """Deliveries of a machine that has an archive."""
 
     def __init__(
         self,
         client: PushClient,
         spool: Spool,
-        store: CaredStore,
-        *,
         origin: str,
         machine: Machine,
         exclusion: Exclusion,
+        store: CaredStore,
+        *,
         after: int = 0,
         on_done: Callable[[int], None] = lambda seq: None,
     ) -> None:
         """Go on `after` an entry of the store's feed; `on_done` is told up to where all is pushed."""
-        self._spool = spool
+        super().__init__(client, spool, origin, machine, exclusion)
         self._store = store
-        self._sender = _Sender(client, origin, machine, exclusion)
         self._after = after
         self._on_done = on_done
         self._done: dict[str, set[str]] = {}
@@ -183,21 +185,21 @@ class StoredHooks:
         new = [each for each in found if each.delivery_id not in done]
         total = self._store.count_deliveries(LOCAL, session_id)
         if len(done) + len(new) == total and len(found) < _NAMES:
-            return self._send(session_id, new)
+            return self._send_new(session_id, new)
         # Late ones may be older than any that are done; or there are simply many.
         sent, first = 0, 0
         which = DeliveryFilter(session_id=session_id, count=_NAMES)
         while page := self._store.list_deliveries(LOCAL, replace(which, first=first)):
-            sent += self._send(session_id, [each for each in page if each.delivery_id not in done])
+            sent += self._send_new(session_id, [each for each in page if each.delivery_id not in done])
             first += len(page)
         return sent
 
-    def _send(self, session_id: str, deliveries: Sequence[HookDelivery]) -> int:
+    def _send_new(self, session_id: str, deliveries: Sequence[HookDelivery]) -> int:
         if not deliveries:
             return 0
-        chosen = [each for each in deliveries if self._sender.may_go(each)]
-        missing = self._sender.offer([each.delivery_id for each in chosen]) if chosen else frozenset()
-        sent = self._sender.send(each for each in chosen if each.delivery_id in missing)
+        chosen = [each for each in deliveries if self._may_go(each)]
+        missing = self._offer([each.delivery_id for each in chosen]) if chosen else frozenset()
+        sent = self._send(each for each in chosen if each.delivery_id in missing)
         self._done[session_id].update(each.delivery_id for each in deliveries)
         self._newest[session_id] = max(
             self._newest.get(session_id, 0), max(each.received_ns for each in deliveries)
@@ -323,36 +325,28 @@ _BUSY_SECONDS = 30.0
 """How long to wait at most for a server that is there and asks to be tried again."""
 
 
-class HookSource(Protocol):
-    """What pushes hook deliveries."""
+class Collector(Struct, frozen=True):
+    """All that pushes."""
 
-    def push(self) -> int:
-        """Push what is new, and return how many; raises `PushError`."""
-
-
-class Holder(Protocol):
-    """What keeps bytes that may be deleted before they are pushed."""
-
-    def hold(self, pusher: Pusher) -> int:
-        """Hold what is not pushed yet, and return how many bytes are held besides their files."""
-
-    def plan(self, pusher: Pusher) -> None:
-        """Note what is held of files that are gone, to be pushed, and let go of what need not be held."""
+    pusher: Pusher
+    hooks: SpooledHooks | StoredHooks
+    held: HeldFiles
 
 
 OnNews = Callable[[StatusFile], None]
 
 
-def push_once(pusher: Pusher, hooks: HookSource, holder: Holder, status: StatusFile, on_news: OnNews) -> None:
+def push_once(collector: Collector, status: StatusFile, on_news: OnNews) -> None:
     """Push all there is, once; raises `PushError`."""
+    pusher, held = collector.pusher, collector.held
     pusher.connect()
     for _ in range(2):  # what is held is pushed first; then it is told that it is gone
-        holder.plan(pusher)
+        held.plan(pusher)
         _push_all(pusher, status, on_news)
         pusher.plan_all(at_once=True)
         _push_all(pusher, status, on_news)
-    pusher.counts.deliveries += hooks.push()
-    holder.plan(pusher)
+    pusher.counts.deliveries += collector.hooks.push()
+    held.plan(pusher)
     status.note(phase=PushPhase.STOPPED, last_success_at=time.time(), waiting=pusher.waiting)
     on_news(status)
 
@@ -374,20 +368,18 @@ class PushLoop:
 
     def __init__(
         self,
-        pusher: Pusher,
+        collector: Collector,
         watcher: Watcher,
-        hooks: HookSource,
-        holder: Holder,
         status: StatusFile,
         on_news: OnNews,
         *,
         backoff: Backoff | None = None,
         hold_seconds: float = _HOLD_SECONDS,
     ) -> None:
-        self._pusher = pusher
+        self._pusher = collector.pusher
+        self._hooks = collector.hooks
+        self._held = collector.held
         self._watcher = watcher
-        self._hooks = hooks
-        self._holder = holder
         self._status = status
         self._on_news = on_news
         self._backoff = backoff or Backoff()
@@ -441,7 +433,7 @@ class PushLoop:
             self._pusher.connect()
         is_first = self._pusher.plan_all()
         before = self._pusher.waiting
-        self._holder.plan(self._pusher)
+        self._held.plan(self._pusher)
         # What is pushed of files that are gone counts as there, until somebody looks.
         self._looks_again = self._pusher.waiting > before
         self._next_full = time.monotonic() + (_RECHECK if is_first else FULL_SECONDS)
@@ -459,7 +451,7 @@ class PushLoop:
             pause = min(pause, max(error.retry_after, _BUSY_SECONDS))
         held = self._status.status.held_bytes
         if time.monotonic() >= self._next_hold and not self._is_connected:
-            held = self._holder.hold(self._pusher)
+            held = self._held.hold(self._pusher)
             self._next_hold = time.monotonic() + self._hold_seconds
         self._status.note(
             phase=PushPhase.OFFLINE, reason=str(error), again_at=time.time() + pause, held_bytes=held
@@ -500,30 +492,6 @@ class PushLoop:
                 self._targets.add(target)
 
 
-class Collector(Struct, frozen=True):
-    """All that pushes."""
-
-    pusher: Pusher
-    hooks: HookSource
-    holder: Holder
-
-
-class _Keeping:
-    """What is held, and what only the archive has."""
-
-    def __init__(self, held: HeldFiles, archived: ArchivedSessions | None) -> None:
-        self._held = held
-        self._archived = archived
-
-    def hold(self, pusher: Pusher) -> int:
-        return self._held.hold(pusher)
-
-    def plan(self, pusher: Pusher) -> None:
-        self._held.plan(pusher)
-        if self._archived is not None:
-            self._archived.plan(pusher)
-
-
 def describe_machine() -> Machine:
     """Return what people call this machine and who is at it."""
     return Machine(find_host(), find_user(), version("turnlog"))
@@ -542,50 +510,34 @@ def open_collector(
 ) -> Iterator[Collector]:
     """Open what pushes the sessions of some directories; `place` is where this machine's archive may be."""
     dirs, machine = tuple(session_dirs), describe_machine()
-    if place is None or not place.exists():
-        yield _build(client, home, None, dirs, origin, machine, exclusion, on_trouble)
-        return
-    try:
-        store = open_store(place)
-    except StoreError as error:
-        raise StoreError(f"{error}; hook deliveries are in this archive, so it must be usable") from error
-    with closing(store):
-        yield _build(client, home, store, dirs, origin, machine, exclusion, on_trouble)
-
-
-def _build(
-    client: PushClient,
-    home: Path,
-    store: CaredStore | None,
-    dirs: tuple[Path, ...],
-    origin: str,
-    machine: Machine,
-    exclusion: Exclusion,
-    on_trouble: OnTrouble,
-) -> Collector:
-    pusher = Pusher(
-        client,
-        dirs,
-        origin=origin,
-        machine=machine,
-        exclusion=exclusion,
-        forgotten=tuple if store is None else lambda: list_forgotten(store),
-        on_trouble=on_trouble,
-    )
-    holder = _Keeping(HeldFiles(home / HELD, dirs), None if store is None else ArchivedSessions(store))
-    spool = Spool(home / SPOOL)
-    if store is None:
-        spooled = SpooledHooks(client, spool, origin=origin, machine=machine, exclusion=exclusion)
-        return Collector(pusher, spooled, holder)
-    epoch = store.read_feed(LOCAL).epoch
-    stored = StoredHooks(
-        client,
-        spool,
-        store,
-        origin=origin,
-        machine=machine,
-        exclusion=exclusion,
-        after=find_progress(home, client.name, epoch),
-        on_done=lambda seq: save_progress(home, client.name, epoch, seq),
-    )
-    return Collector(pusher, stored, holder)
+    store = None
+    if place is not None and place.exists():
+        try:
+            store = open_store(place)
+        except StoreError as error:
+            raise StoreError(f"{error}; hook deliveries are in this archive, so it must be usable") from error
+    with nullcontext() if store is None else closing(store):
+        pusher = Pusher(
+            client,
+            dirs,
+            origin=origin,
+            machine=machine,
+            exclusion=exclusion,
+            forgotten=tuple if store is None else lambda: list_forgotten(store),
+            on_trouble=on_trouble,
+        )
+        hooks: SpooledHooks | StoredHooks
+        spool, about = Spool(home / SPOOL), (origin, machine, exclusion)
+        if store is None:
+            hooks = SpooledHooks(client, spool, *about)
+        else:
+            epoch = store.read_feed(LOCAL).epoch
+            hooks = StoredHooks(
+                client,
+                spool,
+                *about,
+                store,
+                after=find_progress(home, client.name, epoch),
+                on_done=lambda seq: save_progress(home, client.name, epoch, seq),
+            )
+        yield Collector(pusher, hooks, HeldFiles(home / HELD, dirs, store))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from turnlog.instants import from_microseconds, to_microseconds
 from turnlog.transcripts.usage.election import MessageUsage
-from turnlog.transcripts.usage.prices import Charger, Quote, charge
+from turnlog.transcripts.usage.prices import Charge, Charger, Quote, charge
 from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Tokens
 
 QUARTER = 900_000_000
@@ -25,10 +25,11 @@ _SLOTS = 96
 _EPOCH = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
 _DIMENSIONS = ("slot", "session", "home", "model", "agent", "skill", "mcp_server", "terms")
-_AMOUNTS = (
+AMOUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
     "web_searches", "cost", "saved",
 )  # fmt: skip
+"""The fields of a cell that add up."""
 
 
 class Home(Struct, frozen=True, gc=False):
@@ -80,31 +81,47 @@ class UsageCell(Struct, frozen=True, gc=False, kw_only=True):
 
 def build_cell(message: MessageUsage, charger: Charger, home: Home) -> UsageCell:
     """Return what one answer used and cost."""
-    tokens, behalf = message.tokens, message.attribution
     time = None if message.time is None else to_microseconds(message.time)
-    charge = charger.find_charge(message.model, time, tokens, message.terms)
+    charged = charger.find_charge(message.model, time, message.tokens, message.terms)
+    incomplete = 0 if message.complete else 1
+    counts = 1, incomplete, time, time
+    return _build_cell(slot_of(time), home, message, message.tokens, charged, *counts)
+
+
+def _build_cell(
+    slot: int | None,
+    home: Home,
+    group: MessageUsage | AnswerGroup,
+    tokens: Tokens,
+    charged: Charge | None,
+    messages: int,
+    incomplete: int,
+    first: int | None,
+    last: int | None,
+) -> UsageCell:
+    behalf = group.attribution
     return UsageCell(
-        slot=slot_of(time),
-        session=message.session,
+        slot=slot,
+        session=group.session,
         home=home,
-        model=message.model,
+        model=group.model,
         agent=name_agent(behalf.agent, behalf.agent_id),
         skill=behalf.skill,
         mcp_server=behalf.mcp_server,
-        terms="" if charge is None else join_terms(charge.unpriced_terms),
-        messages=1,
-        incomplete=0 if message.complete else 1,
-        unpriced=1 if charge is None else 0,
+        terms="" if charged is None else join_terms(charged.unpriced_terms),
+        messages=messages,
+        incomplete=incomplete,
+        unpriced=messages if charged is None else 0,
         input=tokens.input,
         output=tokens.output,
         cache_read=tokens.cache_read,
         cache_write_5m=tokens.cache_write_5m,
         cache_write_1h=tokens.cache_write_1h,
         web_searches=tokens.web_searches,
-        cost=0 if charge is None else charge.cost,
-        saved=0 if charge is None else charge.saved,
-        first=time,
-        last=time,
+        cost=0 if charged is None else charged.cost,
+        saved=0 if charged is None else charged.saved,
+        first=first,
+        last=last,
     )
 
 
@@ -137,7 +154,7 @@ def _add(one: UsageCell, other: UsageCell) -> UsageCell:
     times = [time for time in (one.first, one.last, other.first, other.last) if time is not None]
     return replace(
         one,
-        **{name: getattr(one, name) + getattr(other, name) for name in _AMOUNTS},
+        **{name: getattr(one, name) + getattr(other, name) for name in AMOUNTS},
         first=min(times, default=None),
         last=max(times, default=None),
     )
@@ -287,32 +304,9 @@ def build_cells(
     sums: Mapping[SumKey, AnswerSum], groups: Sequence[AnswerGroup], home: Home
 ) -> Iterator[UsageCell]:
     """Yield what answers of one file used and cost."""
-    return (_build(key, found, groups[key[0]], home) for key, found in sums.items() if found.messages)
-
-
-def _build(key: SumKey, found: AnswerSum, group: AnswerGroup, home: Home) -> UsageCell:
-    tokens, behalf = Tokens(*found.counts), group.attribution
-    charged = None if found.quote is None else charge(found.quote, key[2], tokens)
-    return UsageCell(
-        slot=key[1],
-        session=group.session,
-        home=home,
-        model=group.model,
-        agent=name_agent(behalf.agent, behalf.agent_id),
-        skill=behalf.skill,
-        mcp_server=behalf.mcp_server,
-        terms="" if charged is None else join_terms(charged.unpriced_terms),
-        messages=found.messages,
-        incomplete=found.incomplete,
-        unpriced=found.messages if charged is None else 0,
-        input=tokens.input,
-        output=tokens.output,
-        cache_read=tokens.cache_read,
-        cache_write_5m=tokens.cache_write_5m,
-        cache_write_1h=tokens.cache_write_1h,
-        web_searches=tokens.web_searches,
-        cost=0 if charged is None else charged.cost,
-        saved=0 if charged is None else charged.saved,
-        first=found.first,
-        last=found.last,
-    )
+    for (group, slot, band, _), found in sums.items():
+        if found.messages:
+            tokens = Tokens(*found.counts)
+            charged = None if found.quote is None else charge(found.quote, band, tokens)
+            counts = found.messages, found.incomplete, found.first, found.last
+            yield _build_cell(slot, home, groups[group], tokens, charged, *counts)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from zlib import crc32
 
 from msgspec import json
+from msgspec.structs import replace
 
-from turnlog.store.interface import KnownSession, Store, find_sessions
-from turnlog.store.lists import StoredSession
+from turnlog.store.interface import Store, find_sessions
 from turnlog.store.model import Scope, SourceKind
 from turnlog.store.usage_cells import Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage_report import (
@@ -22,6 +22,7 @@ from turnlog.store.usage_report import (
     ReportedCost,
     UsageSource,
     build_call_use,
+    choose_reported,
     read_reported,
 )
 from turnlog.transcripts.records import SightingRecord
@@ -76,16 +77,12 @@ class RecountedUsage:
 
     def list_reported(self) -> list[ReportedCost]:
         """Return what Claude Code itself says that sessions cost."""
-        found: dict[str, ReportedCost] = {}
-        for session in self._store.list_known(self._scope):
-            for stored in find_sessions(self._store, self._scope, session.key):
-                reported = read_reported(stored.row.summary)
-                if reported is not None:
-                    known = found.get(reported.session, reported)
-                    found[reported.session] = max(
-                        reported, known, key=lambda each: (each.cost_usd, each.computed_usd)
-                    )
-        return [found[session] for session in sorted(found)]
+        rows = (
+            stored.row
+            for session in self._store.list_known(self._scope)
+            for stored in find_sessions(self._store, self._scope, session.key)
+        )
+        return choose_reported(each for row in rows if (each := read_reported(row.summary)) is not None)
 
     def find_prices(self) -> PriceTable | None:
         """Return by which prices the costs are."""
@@ -133,15 +130,10 @@ class RecountedUsage:
             stored = [
                 each for each in find_sessions(self._store, self._scope, session.key) if each.key == session.key
             ]
-            home = _build_home(session, stored[0] if stored else None)
+            home = Home(session.key, machine=session.origin)
+            for each in stored[:1]:
+                home = replace(home, project=each.row.project, title=each.row.title, person=each.person)
             yield from ((source.source, home) for source in session.sources)
-
-
-def _build_home(session: KnownSession, stored: StoredSession | None) -> Home:
-    if stored is None:
-        return Home(session.key, machine=session.origin)
-    row = stored.row
-    return Home(session.key, row.project, row.title, stored.person, session.origin)
 
 
 def list_differences(kept: UsageSource, counted: UsageSource) -> list[str]:

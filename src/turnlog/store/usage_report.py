@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from turnlog.instants import find_moment, from_microseconds, to_microseconds
 from turnlog.store.usage_cells import (
+    AMOUNTS,
     QUARTER,
     Days,
     Home,
@@ -251,10 +252,6 @@ def time_text(time: int | None) -> str | None:
     return None if moment is None else f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
-_COUNTS = (
-    "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
-    "web_searches", "cost", "saved",
-)  # fmt: skip
 FAILED = frozenset({"failed", "interrupted", "rejected"})
 """States of calls that came to nothing."""
 
@@ -335,7 +332,7 @@ def split_cell(cell: UsageCell, count: int) -> list[UsageCell]:
     """Return equal parts of a cell; what cannot be split is in the first."""
     if count == 1:
         return [cell]
-    shares = {name: divmod(getattr(cell, name), count) for name in _COUNTS}
+    shares = {name: divmod(getattr(cell, name), count) for name in AMOUNTS}
     part = replace(cell, **{name: share for name, (share, _) in shares.items()})
     return [replace(cell, **{name: sum(share) for name, share in shares.items()}), *([part] * (count - 1))]
 
