@@ -20,7 +20,7 @@ from turnlog.ingest.upload_protocol import (
     learn_session,
     tell_session,
 )
-from turnlog.ingest.upload_receiver import Given, Outcome, SessionAnswer, UploadTaker
+from turnlog.ingest.upload_receiver import Given, Outcome, SessionAnswer, UploadReceiver
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import CaredStore, KnownSession, find_sessions
 from turnlog.store.model import LOCAL, StorePlace
@@ -38,7 +38,7 @@ class PushedStore:
 
     def __init__(self, place: StorePlace, limit: int = STRETCH) -> None:
         self.store: CaredStore = open_store(place)
-        self.taker = UploadTaker(self.store)
+        self.taker = UploadReceiver(self.store)
         self.limit = limit
         self.uploads = 0
 

@@ -221,7 +221,7 @@ class _ArchivedSessions:
                 for each in sources
             ], []
 
-        def visit_file(match: Match, source: str, limit: int) -> FileScan:
+        def scan_one(match: Match, source: str, limit: int) -> FileScan:
             return _scan_archived(self._store.archive, by_path[match.path], match.known, limit)
 
         pusher.add(
@@ -229,7 +229,7 @@ class _ArchivedSessions:
             About(home, session.session_id, session.project_folder),
             keys[0] if keys else session.key,
             match,
-            visit_file,
+            scan_one,
             sum(source.length for source in sources),
         )
 

@@ -42,7 +42,7 @@ from turnlog.transcripts.files.fingerprints import Change
 from turnlog.transcripts.files.locate import locate_sessions
 from turnlog.transcripts.files.session_files import Obstacle, ObstacleKind, SessionFiles
 
-VisitFile = Callable[[Match, str, int], FileScan]
+ScanFile = Callable[[Match, str, int], FileScan]
 """Compares a file, by the name of its source, with what is known of it, to read so many bytes at once."""
 
 _MOST_FILES = 500
@@ -67,7 +67,7 @@ class Gathered(Struct, frozen=True):
     obstacles: tuple[Obstacle, ...] = ()
 
 
-def visit_here(match: Match, source: str, limit: int) -> FileScan:
+def scan_in_place(match: Match, source: str, limit: int) -> FileScan:
     """Visit a file where it is."""
     return scan_file(match.path, source, match.known, chunk=limit)
 
@@ -86,14 +86,14 @@ def gather(
     origin: str,
     limit: int = STRETCH,
     tells_gone: bool = True,
-    visit_file: VisitFile = visit_here,
+    scan_one: ScanFile = scan_in_place,
 ) -> Gathered:
     """Return what is new of a session, up to about `limit` bytes.
 
     `matches` are its files, and `missing` are sources that none of them is (`match_known`). Those are told of
     as gone with the last part, unless that is left to a later look.
     """
-    gathering = _Gathering(origin, limit, visit_file)
+    gathering = _Gathering(origin, limit, scan_one)
     has_more = not gathering.take(matches)
     gone = [*gathering.gone, *(source.source for source in missing if source.present)]
     gone = gone if tells_gone and not has_more else []
@@ -126,10 +126,10 @@ def tell_gone(known: KnownSession) -> SessionUpload:
 
 
 class _Gathering:
-    def __init__(self, origin: str, limit: int, visit_file: VisitFile) -> None:
+    def __init__(self, origin: str, limit: int, scan_one: ScanFile) -> None:
         self._origin = origin
         self._limit = limit
-        self._visit_file = visit_file
+        self._scan_one = scan_one
         self.stretches: list[Stretch] = []
         self.gone: list[str] = []
         self.obstacles: list[Obstacle] = []
@@ -147,13 +147,13 @@ class _Gathering:
     def _visit(self, match: Match) -> bool:
         known, name = match.known, name_source(self._origin, match.path)
         limit = self._limit - self.size
-        found = self._visit_file(match, name if known is None else known.source, limit)
+        found = self._scan_one(match, name if known is None else known.source, limit)
         if known is not None and match.moved and found.generation != known.generation:
             found.close()
             if known.present:
                 self.gone.append(known.source)  # another file has its inode by now
             known = None
-            found = self._visit_file(_forget(match), name, limit)
+            found = self._scan_one(_forget(match), name, limit)
         with closing(found):
             return self._read(match, known, found)
 
@@ -247,7 +247,7 @@ class _Todo(Struct, frozen=True):
     about: About
     key: str
     match: MatchFiles
-    visit_file: VisitFile
+    scan_one: ScanFile
     time: float
     """When it was last written to."""
     tells_gone: bool
@@ -366,11 +366,9 @@ class Pusher:
             self._add(task, tells_gone=False)
         return any(map(_misses, {**known, **present}.values()))
 
-    def add(
-        self, name: str, about: About, key: str, match: MatchFiles, visit_file: VisitFile, size: int
-    ) -> None:
+    def add(self, name: str, about: About, key: str, match: MatchFiles, scan_one: ScanFile, size: int) -> None:
         """Note a session some of whose bytes are not where its files were, under a name of its own."""
-        self._todo[name] = _Todo(about, key, match, visit_file, 0.0, False, size)
+        self._todo[name] = _Todo(about, key, match, scan_one, 0.0, False, size)
 
     def is_refused(self, known: KnownSession) -> bool:
         """Tell whether a session was forgotten, here or there."""
@@ -432,7 +430,7 @@ class Pusher:
             origin=self.origin,
             limit=limit,
             tells_gone=todo.tells_gone,
-            visit_file=todo.visit_file,
+            scan_one=todo.scan_one,
         )
         for obstacle in gathered.obstacles:
             self._on_trouble(os.fspath(obstacle.path), obstacle.reason)
@@ -502,7 +500,7 @@ class Pusher:
             about,
             key,
             lambda known: match_known(files, known),
-            visit_here,
+            scan_in_place,
             _find_time(files),
             tells_gone,
             task.size,

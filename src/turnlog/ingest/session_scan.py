@@ -27,11 +27,11 @@ from turnlog.ingest.contents import (
     LineCache,
     Recall,
     ScannedFile,
-    choose,
+    build_missing,
+    choose_files,
     confirm,
-    keep,
-    lose,
-    miss,
+    keep_known,
+    mark_missing,
     restate,
     tells_of_lines,
 )
@@ -182,7 +182,7 @@ class SessionScanner:
         """Compare all files with what is known of them, and read what is new."""
         matches, missing = match_known(files, self._known)
         seen = [each for match in matches for each in self._scan(match)]
-        return [*seen, *(lose(source) for source in missing)]
+        return [*seen, *(mark_missing(source) for source in missing)]
 
     def take_given(self, given: Sequence[tuple[Match, FileScan]], gone: Collection[str]) -> list[ScannedFile]:
         """Take files that were compared and read elsewhere; what is known of others is as it was, or gone."""
@@ -191,16 +191,16 @@ class SessionScanner:
         told = {each.source for each in seen}
         for name, source in before.items():
             if name not in told:
-                seen.append(lose(source) if name in gone else keep(source, None))
+                seen.append(mark_missing(source) if name in gone else keep_known(source, None))
         return sorted(seen, key=lambda each: _rank(each, before.get(each.source)))
 
     def recall(self, known: KnownSession) -> list[ScannedFile]:
         """Return all sources as they are known; what is there comes before what is gone, as in a scan."""
-        return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
+        return [keep_known(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
     def derive(self, seen: list[ScannedFile], folder: str) -> Derived:
         """Return the records of the session; of one that was at hand, those that are new or may differ."""
-        chosen = list(choose(seen))
+        chosen = list(choose_files(seen))
         layout = tuple((each.source, each.path, each.generation) for each in chosen)
         if self._cached is not None and self._cached.layout == layout and self._cached.folder == folder:
             new = self._list_new(chosen)
@@ -285,15 +285,15 @@ class SessionScanner:
         found = scan_file(match.path, name if known is None else known.source, known)
         if known is not None and match.moved and found.generation != known.generation:
             found.close()
-            yield lose(known)  # another file has its inode by now
+            yield mark_missing(known)  # another file has its inode by now
             known, found = None, scan_file(match.path, name, None)
         with closing(found):
             yield from self._take(match, known, found)
 
     def _take(self, match: Match, known: KnownSource | None, found: FileScan) -> list[ScannedFile]:
         if found.change is Change.VANISHED:
-            return [] if known is None else [lose(known)]
-        seen = [] if known is None else [keep(known, None)]
+            return [] if known is None else [mark_missing(known)]
+        seen = [] if known is None else [keep_known(known, None)]
         if found.change is not Change.UNREADABLE:
             seen = [self._read(match, known, found)]
         return seen
@@ -304,7 +304,7 @@ class SessionScanner:
             batch = None if same else restate(known, Change.UNCHANGED, match.path, found.checkpoint)
             if known.kind is not match.kind:
                 return self._reassign(match, known, found)
-            return keep(known, batch, match.path)
+            return keep_known(known, batch, match.path)
         if known is not None and known.kind is not match.kind:
             self._leave(known, match)
         source = name_source(self._origin, match.path) if known is None else known.source
@@ -463,7 +463,7 @@ def derive_again(
 
 def vanish(known: KnownSession, owner: str, origin: str, now_ns: int) -> SessionBatch:
     """Return what is new of a session whose files are all gone."""
-    gone = tuple(miss(source) for source in known.sources if source.present)
+    gone = tuple(build_missing(source) for source in known.sources if source.present)
     return replace(_begin(known, owner, origin, now_ns), sources=gone)
 
 

@@ -22,7 +22,7 @@ from turnlog.ingest.captured_files import Identity, gather, identify, list_mains
 from turnlog.ingest.change_check import find_transcript, key_of, list_kinds
 from turnlog.ingest.contents import DERIVED_FROM
 from turnlog.ingest.session_scan import is_outdated
-from turnlog.store.interface import KnownSession, KnownSource, Knows, find_known
+from turnlog.store.interface import KnownSession, KnownSessionSource, KnownSource, find_known
 from turnlog.store.model import Scope
 from turnlog.transcripts.files.dumps import list_dumped, list_parts, name_layout, name_part
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, compare, is_untouched
@@ -253,7 +253,7 @@ _Inode = tuple[int, int]
 class KnownSessions:
     """All known sessions of one machine, by key, by path and by inode."""
 
-    def __init__(self, store: Knows, scope: Scope, origin: str) -> None:
+    def __init__(self, store: KnownSessionSource, scope: Scope, origin: str) -> None:
         self._store = store
         self._scope = scope
         self._origin = origin

@@ -339,7 +339,7 @@ class _Asked(Struct, frozen=True):
         return sum(len(stretch.data) for stretch in self.upload.sources)
 
 
-class UploadTaker:
+class UploadReceiver:
     """Takes what machines push; for one thread at a time."""
 
     def __init__(

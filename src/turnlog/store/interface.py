@@ -169,7 +169,7 @@ class Archive(Protocol):
         """Return the generations of a source, each with its length."""
 
 
-class Knows(Protocol):
+class KnownSessionSource(Protocol):
     """Whoever can tell what a store has."""
 
     def list_known(
@@ -178,7 +178,7 @@ class Knows(Protocol):
         """Yield what is known of the files of all sessions, of those of a machine, or of one, by their keys."""
 
 
-class Store(Knows, PeopleStore, Protocol):
+class Store(KnownSessionSource, PeopleStore, Protocol):
     """Sessions, each as bytes, as segments, and as a row of the lists."""
 
     @property
@@ -276,7 +276,7 @@ class Store(Knows, PeopleStore, Protocol):
         """Let go of the store."""
 
 
-def find_known(store: Knows, scope: Scope, key: str) -> KnownSession | None:
+def find_known(store: KnownSessionSource, scope: Scope, key: str) -> KnownSession | None:
     """Return what is known of a session's files."""
     return next(iter(list(store.list_known(scope, key=key))), None)
 
@@ -301,7 +301,7 @@ def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> It
     )
 
 
-def count_files(store: Knows, scope: Scope) -> FileCounts:
+def count_files(store: KnownSessionSource, scope: Scope) -> FileCounts:
     """Return how much there is of all sessions."""
     return count_known(store.list_known(scope))
 

@@ -102,7 +102,7 @@ class MarkedSession(Struct, frozen=True, gc=False, kw_only=True):
     after: Marks
 
 
-def take_back(before: Marks, after: Marks, now: Marks) -> Marks:
+def undo_change(before: Marks, after: Marks, now: Marks) -> Marks:
     """Return marks without what one change made of them; what others changed since then stays."""
     added, removed = {*after.tags} - {*before.tags}, {*before.tags} - {*after.tags}
     return Marks(

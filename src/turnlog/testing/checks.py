@@ -32,7 +32,7 @@ from turnlog.store.lists import SessionFilter, SessionOrder, StoredSession
 from turnlog.store.model import LOCAL, Place, Scope, SourceKind
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.matcher import Matcher, Setting, build_snippet
-from turnlog.store.search.normal import normalise
+from turnlog.store.search.normal_form import normalise
 from turnlog.store.search.paging import NO_SNIPPET, Hit, LineTexts, read_delivery
 from turnlog.store.usage_cells import merge_cells
 from turnlog.testing.builders import (

@@ -30,7 +30,7 @@ from turnlog.store.interface import (
     Archive,
     ChangeKind,
     FileCounts,
-    Knows,
+    KnownSessionSource,
     Store,
     count_files,
     find_known,
@@ -208,7 +208,7 @@ class QueryContract(ContractBase):
     def test_every_query_is_asked_by_these_contracts(self, tmp_path: Path) -> None:
         """So that a query that is added later cannot be left out of the next contract."""
         with self.opened(tmp_path) as store:
-            queries = [name for part in (Knows, Store, Archive) for name in _list_queries(part)]
+            queries = [name for part in (KnownSessionSource, Store, Archive) for name in _list_queries(part)]
             assert sorted([*queries, *_MADE_OF_QUERIES]) == sorted(collect_answers(store, LOCAL))
 
     def test_another_owner_sees_nothing_in_any_query(self, tmp_path: Path) -> None:

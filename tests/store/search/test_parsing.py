@@ -29,7 +29,7 @@ from turnlog.store.search.language import (
     negate,
     parse_query,
 )
-from turnlog.store.search.normal import normalise
+from turnlog.store.search.normal_form import normalise
 from turnlog.transcripts.kinds import Category, Role
 from turnlog.transcripts.lines.passage import PassageKind
 

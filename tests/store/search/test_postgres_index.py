@@ -36,7 +36,7 @@ from turnlog.store.search.postgres import (
     number_word,
     pack_words,
 )
-from turnlog.store.search.surroundings import CatalogueTextRows, Surroundings
+from turnlog.store.search.text_context import CatalogueTextRows, TextContext
 from turnlog.store.search.texts import cut_cells
 from turnlog.testing import make_line
 from turnlog.testing.checks import Scan, keep
@@ -419,7 +419,7 @@ def proposing(
     with database.reading(scope) as connection:
         query = parse_query(text)
         rows = CatalogueTextRows(connection, scope, SegmentCache())
-        around = Surroundings(rows, Matcher(query))
+        around = TextContext(rows, Matcher(query))
         yield Walk(connection.driver, scope, query, around, 20, is_ranked=is_ranked)
 
 

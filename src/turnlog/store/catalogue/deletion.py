@@ -54,7 +54,7 @@ def list_tombstones(connection: Connection, scope: Scope) -> list[Tombstone]:
     ]
 
 
-def bury(connection: Connection, scope: Scope, tombstone: Tombstone) -> None:
+def add_tombstone(connection: Connection, scope: Scope, tombstone: Tombstone) -> None:
     """Add a tombstone, in the transaction of the caller."""
     connection.execute(
         "INSERT INTO tombstones VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (owner, key) DO NOTHING",
@@ -174,7 +174,9 @@ def _forget(connection: Connection, index: TextIndex, scope: Scope, found: _Foun
     [(file_id,)] = execute("SELECT file_id FROM sessions WHERE id = ?", (session,))
     execute("DELETE FROM sessions WHERE id = ?", (session,))
     known = unpack_text(file_id) if file_id in found.ids else None
-    bury(connection, scope, Tombstone(found.key, known, at_ns, found.person, unpack_text(found.origin)))
+    add_tombstone(
+        connection, scope, Tombstone(found.key, known, at_ns, found.person, unpack_text(found.origin))
+    )
     add_change(
         connection,
         scope.owner,

@@ -17,7 +17,7 @@ from turnlog.errors import TakenMachineError
 from turnlog.store.catalogue.database import MOST, Connection, pack_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, lock_feed
 from turnlog.store.interface import ChangeKind
-from turnlog.store.lists import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.lists import MarkChange, MarkedSession, Marks, undo_change
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, Visibility
 
 _ANYTHING = "*"
@@ -416,7 +416,7 @@ def undo_marks(connection: Connection, scope: Scope) -> list[MarkedSession]:
     for entry, session, key, revision in entries:
         now = _find_newest(connection, session)
         before, after = (_find_newest(connection, session, each) for each in (entry, entry + 1))
-        done += writer.write(session, key, revision, now, take_back(before, after, now))
+        done += writer.write(session, key, revision, now, undo_change(before, after, now))
     return done
 
 

@@ -50,7 +50,7 @@ from turnlog.store.lists import (
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
-from turnlog.store.search.surroundings import CatalogueTextRows
+from turnlog.store.search.text_context import CatalogueTextRows
 from turnlog.store.usage_recount import RecountedUsage
 from turnlog.store.usage_report import StoredUsage
 from turnlog.transcripts.hooks.deliveries import EVERY_DELIVERY, DeliveryFilter, HookDelivery

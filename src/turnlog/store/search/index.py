@@ -16,7 +16,7 @@ from msgspec import Struct
 from turnlog.store.batch import TextFact
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.language import And, Node, Or, Query, Term
-from turnlog.store.search.normal import is_spaceless, normalise
+from turnlog.store.search.normal_form import is_spaceless, normalise
 from turnlog.store.search.paging import SearchOrder, SearchPage, TextKey
 from turnlog.store.search.texts import OVERLAP, Tokens, index_form, pair_characters, term_tokens
 from turnlog.transcripts.hooks.deliveries import HookDelivery

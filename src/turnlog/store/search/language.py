@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from turnlog.errors import QueryError
 from turnlog.instants import to_microseconds
-from turnlog.store.search.normal import is_word, normalise
+from turnlog.store.search.normal_form import is_word, normalise
 
 
 class Form(StrEnum):

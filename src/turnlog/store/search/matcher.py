@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct, UnsetType, json
 
 from turnlog.store.lists import list_model_forms
 from turnlog.store.search.language import And, Filter, Node, Not, Or, Query, Term, list_terms
-from turnlog.store.search.normal import Span, is_word, normalise, restore_spans
+from turnlog.store.search.normal_form import Span, is_word, normalise, restore_spans
 
 
 class Setting(Struct, frozen=True, gc=False, kw_only=True):
@@ -370,7 +370,7 @@ _LITERAL = frozenset({"answer", "thinking", "tool-input", "tool-output"})
 _Test = Callable[[bytes], bool]
 
 
-class Sieve:
+class LineFilter:
     """Tells lines that may have hits of a query from those that cannot."""
 
     def __init__(self, query: Query) -> None:

@@ -48,7 +48,7 @@ from turnlog.store.search.index import (
 )
 from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.normal import is_spaceless
+from turnlog.store.search.normal_form import is_spaceless
 from turnlog.store.search.paging import (
     Cancelled,
     Candidate,
@@ -61,7 +61,7 @@ from turnlog.store.search.paging import (
     decode_cursor,
     stop_if,
 )
-from turnlog.store.search.surroundings import Surroundings
+from turnlog.store.search.text_context import TextContext
 from turnlog.store.search.texts import KINDS
 
 # What is new waits beside an index until there is enough to merge; with the usual 4 MB for each month, the
@@ -203,7 +203,7 @@ class PostgresTextIndex:
         after = decode_cursor(cursor, order)
         with _watching(connection.driver, cancelled):
             matcher = Matcher(query)
-            around = Surroundings(rows, matcher)
+            around = TextContext(rows, matcher)
             wanted = limit if order is SearchOrder.NEWEST else RANKED
             walk = Walk(
                 connection.driver, scope, query, around, wanted, is_ranked=order is SearchOrder.RELEVANCE
@@ -232,7 +232,7 @@ def _report_deleted(driver: psycopg.Connection[Any]) -> None:
 
 
 def _build(
-    proposals: Iterable[Proposal], around: Surroundings, cancelled: Cancelled | None
+    proposals: Iterable[Proposal], around: TextContext, cancelled: Cancelled | None
 ) -> Iterator[Candidate]:
     for proposal in proposals:
         stop_if(cancelled)
@@ -665,7 +665,7 @@ class Walk:
         driver: psycopg.Connection[Any],
         scope: Scope,
         query: Query,
-        around: Surroundings,
+        around: TextContext,
         wanted: int,
         *,
         is_ranked: bool = False,

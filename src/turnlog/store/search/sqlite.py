@@ -72,7 +72,7 @@ from turnlog.store.search.sqlite_index import (
     write_texts,
     write_words,
 )
-from turnlog.store.search.surroundings import Surroundings
+from turnlog.store.search.text_context import TextContext
 
 
 class SqliteTextIndex:
@@ -172,7 +172,7 @@ class Searcher:
         rows.use_chapters(self._directory.load_chapters(scope))
         self._vocabulary.load()
         leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
-        around = Surroundings(rows, matcher)
+        around = TextContext(rows, matcher)
         walk = Walk(
             self._connection,
             query.root,
@@ -203,7 +203,7 @@ class Searcher:
         return collect_page(candidates, matcher, reader, limit=limit, cancelled=cancelled, base=base)
 
 
-def _build(proposals: Iterable[Proposal], around: Surroundings) -> Iterator[Candidate]:
+def _build(proposals: Iterable[Proposal], around: TextContext) -> Iterator[Candidate]:
     for proposal in proposals:
         candidate = around.build(proposal)
         if candidate is not None:

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from turnlog.store.batch import TextFact
 from turnlog.store.search.language import Form, Term
-from turnlog.store.search.normal import (
+from turnlog.store.search.normal_form import (
     LOWER,
     SPACELESS,
     Normaliser,

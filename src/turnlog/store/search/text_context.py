@@ -46,7 +46,7 @@ _OF_CALLS = frozenset({"tool", "file"})
 _Found = tuple[Hit, Setting] | None
 
 
-class Surroundings:
+class TextContext:
     """Tells where texts stand, for one query."""
 
     def __init__(self, rows: TextRows, matcher: Matcher) -> None:
