@@ -26,7 +26,6 @@ import apsw
 from msgspec import Struct, json
 
 from turnlog.errors import SearchCancelledError
-from turnlog.store.batch import TextFact
 from turnlog.store.model import Scope
 from turnlog.store.search.index import (
     HOOKS,
@@ -55,73 +54,12 @@ from turnlog.store.search.paging import (
     decode_cursor,
     stop_if,
 )
-from turnlog.store.search.sqlite_index import (
-    DROP_TABLES,
-    TABLES,
-    PackedWords,
-    RunTexts,
-    Vocabulary,
-    WordSums,
-    check_texts,
-    delete_some_texts,
-    delete_texts,
-    find_next_cell,
-    purge_index,
-    read_words,
-    settle,
-    write_texts,
-    write_words,
-)
+from turnlog.store.search.sqlite_index import IndexTables, RunTexts, Vocabulary, find_next_cell
 from turnlog.store.search.text_context import TextContext
 
 
-class SqliteTextIndex:
+class SqliteTextIndex(IndexTables):
     """The index in SQLite's FTS5."""
-
-    def create(self, connection: Any) -> None:
-        """Make the tables."""
-        connection.execute(TABLES)
-
-    def clear(self, connection: Any) -> None:
-        """Empty them."""
-        connection.execute(DROP_TABLES)
-        connection.execute(TABLES)
-
-    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
-        """Add texts behind those that a generation has."""
-        write_texts(connection.driver, generation, texts)
-
-    def flush(self, connection: Any) -> None:
-        """Do nothing: what is written is not held."""
-
-    def delete(self, connection: Any, generations: Iterable[int]) -> None:
-        """Delete all texts of some generations."""
-        delete_texts(connection.driver, generations)
-
-    def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
-        """Delete the texts of some lines of a generation."""
-        delete_some_texts(connection.driver, generation, numbers)
-
-    def settle(self, connection: Any) -> bool | None:
-        """Do a piece of what puts the index in order; return None if there is none (`sqlite_index.settle`)."""
-        return settle(connection.driver)
-
-    def read_words(self, connection: Any) -> PackedWords | None:
-        """Return the list of words, if it is to be written anew."""
-        return read_words(connection.driver)
-
-    def write_words(self, connection: Any, words: PackedWords) -> None:
-        """Replace the list of words."""
-        write_words(connection.driver, words)
-
-    def purge(self, connection: Any) -> None:
-        """Leave nothing of what was deleted."""
-        purge_index(connection.driver)
-
-    def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
-        """Return how the texts of a generation differ from what they should be."""
-        sums = connection.cache.setdefault("word_sums", WordSums(connection.driver))
-        return check_texts(connection.driver, sums, generation, texts)
 
     def search(
         self,
