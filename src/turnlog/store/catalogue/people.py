@@ -44,10 +44,6 @@ class AccessState(Struct, frozen=True, gc=False):
         )
 
 
-NOBODYS = AccessState()
-"""What holds as long as nobody said anything."""
-
-
 def fits_pattern(pattern: str, project: str) -> bool:
     """Tell whether a project's path is one that a pattern means.
 

@@ -28,9 +28,10 @@ from msgspec import Struct, msgpack
 
 from turnlog.store.batch import TextFact
 from turnlog.store.frames import compress, compress_pieces, decompress, open_compressed
+from turnlog.store.search.texts import TOKENIZER
 
-CELL_INDEX = """fts5 (
-    body, content='', contentless_delete=1, detail=none, tokenize="unicode61 remove_diacritics 0"
+CELL_INDEX = f"""fts5 (
+    body, content='', contentless_delete=1, detail=none, tokenize="{TOKENIZER}"
 )"""
 _TABLES = f"""
 CREATE VIRTUAL TABLE cells USING {CELL_INDEX};
@@ -346,7 +347,6 @@ _FEW_SEGMENTS = 4
 """Up to so many pieces of the index are left as they are."""
 _PAGES = 64
 """How many pages of the index are merged at once, in about 4 milliseconds: what it leaves free is no more."""
-_TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
 
 
 _vocabulary_encode, _vocabulary_decode = msgpack.Encoder().encode, msgpack.Decoder(list[str]).decode
@@ -421,7 +421,8 @@ def _add_words(connection: apsw.Connection, first: int, cells: Sequence[str]) ->
 
 def split_words(connection: apsw.Connection, texts: Iterable[str]) -> Iterable[str]:
     """Return the words of texts, as the index splits them."""
-    tokenizer = connection.fts5_tokenizer(*_TOKENIZER)
+    name, *options = TOKENIZER.split()
+    tokenizer = connection.fts5_tokenizer(name, options)
     reason = apsw.FTS5_TOKENIZE_DOCUMENT
     for text in texts:
         words = tokenizer(text.encode(), reason, None, include_offsets=False, include_colocated=False)
