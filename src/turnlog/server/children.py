@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from turnlog.store import model as places
+from turnlog.store import model
 from turnlog.store.model import STORE_SETTING, ServerPlace, StorePlace
 
 _POLITENESS = 10
@@ -44,7 +44,7 @@ def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subpr
 
 def find_place(argument: str) -> StorePlace:
     """Return, as a child, the place that it was started for."""
-    return places.find_place(os.environ, Path(argument)) or Path(argument)
+    return model.find_place(os.environ, Path(argument)) or Path(argument)
 
 
 def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
