@@ -8,8 +8,7 @@ from contracts.base import EngineBase
 from turnlog.store.model import LOCAL
 from turnlog.store.search.language import parse_query
 from turnlog.testing.builders import make_line
-from turnlog.testing.checks import Scan, keep
-from turnlog.testing.search_contract import search
+from turnlog.testing.checks import Scan, keep, search
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 _LONG_RUN = "the same long answer again and again, said in so many words " * 10

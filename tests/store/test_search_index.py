@@ -22,8 +22,7 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.search.paging import SearchOrder
 from turnlog.testing import make_batch, make_key, make_line
-from turnlog.testing.checks import keep
-from turnlog.testing.search_contract import search, search_all
+from turnlog.testing.checks import keep, search, search_all
 from turnlog.transcripts import locate_sessions
 
 SECRET = "xylophonesecret"

@@ -51,8 +51,7 @@ from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.archive_contract import ArchiveContract, ChapterContract, ScanContract, ValueContract
 from turnlog.testing.batch_contract import BatchContract, FeedContract, PartialUpdateContract
 from turnlog.testing.builders import TIME, make_batch, make_key, make_line, make_lines, make_session_row
-from turnlog.testing.checks import ContractBase, collect_answers, keep, read_records
-from turnlog.testing.search_contract import SearchContract
+from turnlog.testing.checks import ContractBase, SearchContract, collect_answers, keep, read_records
 
 _TRANSCRIPT = "session-1.jsonl"
 _OTHER = Scope("somebody else")

@@ -39,8 +39,7 @@ from turnlog.store.search.postgres import (
 from turnlog.store.search.text_context import CatalogueTextRows, TextContext
 from turnlog.store.search.texts import cut_cells
 from turnlog.testing import make_line
-from turnlog.testing.checks import Scan, keep
-from turnlog.testing.search_contract import search, search_all
+from turnlog.testing.checks import Scan, keep, search, search_all
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
 INDEX = PostgresTextIndex()
