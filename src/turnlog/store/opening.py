@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -48,19 +49,15 @@ def find_holder(place: StorePlace, machine: str) -> str | None:
 def measure_store(place: StorePlace) -> int:
     """Return how many bytes the store at a place takes."""
     engine = find_engine(place, read_only=True)
-    try:
+    with closing(engine.database):
         return engine.measure()
-    finally:
-        engine.database.close()
 
 
 def check_quickly(place: StorePlace) -> list[str]:
     """Return what is wrong with the store at a place, at a glance; raises `StoreError`."""
     engine = find_engine(place, read_only=True)
-    try:
+    with closing(engine.database):
         return engine.check_quickly()
-    finally:
-        engine.database.close()
 
 
 def open_upgrade(place: StorePlace) -> Upgrade:

@@ -325,7 +325,10 @@ def choose_calls(calls: Iterable[CallUse]) -> dict[tuple[str | None, str], list[
     made: dict[tuple[str | None, str], list[CallUse]] = {}
     for (person, message, _), call in chosen.items():
         made.setdefault((person, message), []).append(call)
-    return {answer: sorted(own, key=_by_order) for answer, own in made.items()}
+    return {
+        answer: sorted(own, key=lambda call: (call.order, call.source, call.id or ""))
+        for answer, own in made.items()
+    }
 
 
 def split_cell(cell: UsageCell, count: int) -> list[UsageCell]:
@@ -339,10 +342,6 @@ def split_cell(cell: UsageCell, count: int) -> list[UsageCell]:
 
 def _by_worth(call: CallUse) -> tuple[bool, str, int]:
     return call.ended is None, call.source, call.order
-
-
-def _by_order(call: CallUse) -> tuple[int, str, str]:
-    return call.order, call.source, call.id or ""
 
 
 def _tally_calls(calls: Sequence[CallUse]) -> CallTally:
@@ -584,6 +583,12 @@ def cut_reported(reported: Iterable[ReportedCost], most: int) -> list[ReportedCo
     return [each for each in listed if each.session in names]
 
 
+_SUMMED = (
+    "messages", "incomplete", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
+    "web_searches", "cost_usd", "saved_usd",
+)  # fmt: skip
+
+
 def sum_rows(rows: Sequence[UsageRow]) -> UsageRow | None:
     """Return rows as one; None if there are none."""
     if not rows:
@@ -591,16 +596,7 @@ def sum_rows(rows: Sequence[UsageRow]) -> UsageRow | None:
     tools = [row.tool for row in rows if row.tool is not None]
     return UsageRow(
         name=_OTHERS,
-        messages=sum(row.messages for row in rows),
-        incomplete=sum(row.incomplete for row in rows),
-        input=sum(row.input for row in rows),
-        output=sum(row.output for row in rows),
-        cache_read=sum(row.cache_read for row in rows),
-        cache_write_5m=sum(row.cache_write_5m for row in rows),
-        cache_write_1h=sum(row.cache_write_1h for row in rows),
-        web_searches=sum(row.web_searches for row in rows),
-        cost_usd=sum((row.cost_usd for row in rows), Decimal(0)),
-        saved_usd=sum((row.saved_usd for row in rows), Decimal(0)),
+        **{name: sum(getattr(row, name) for row in rows) for name in _SUMMED},
         unpriced=_add(row.unpriced for row in rows),
         estimated=_add(row.estimated for row in rows),
         first=min((row.first for row in rows if row.first is not None), default=None),
