@@ -19,7 +19,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from turnlog.ingest.contents import confirm
-from turnlog.store.batch import SessionBatch, SourceBatch
+from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope, SessionHead, SessionRow, SourceKind
@@ -130,11 +130,10 @@ def _rank(key: str, name: str, head: SessionHead, row: SessionRow | None) -> _Ra
 def _say(batch: SessionBatch, original: str | None) -> SessionBatch:
     if original is None:
         return batch
-    return replace(batch, sources=tuple(_mark(each, batch.key, original) for each in batch.sources))
-
-
-def _mark(source: SourceBatch, key: str, original: str) -> SourceBatch:
-    return replace(source, copied_from=original) if source.source == key else source
+    sources = (
+        replace(each, copied_from=original) if each.source == batch.key else each for each in batch.sources
+    )
+    return replace(batch, sources=tuple(sources))
 
 
 def _restate(store: Store, owner: str, originals: dict[str, str], like: SessionBatch) -> Iterable[SessionBatch]:

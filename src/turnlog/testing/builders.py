@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.ingest.contents import Content
+from turnlog.ingest.contents import Content, build_missing
 from turnlog.messages import Line
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, SessionBatch, SourceBatch
 from turnlog.store.frames import cut_frames
@@ -500,7 +500,7 @@ def make_batch(
         source = name_source(origin, _full_path(project_folder, moved.get(path, path)))
         kind = _tell_kind(path, session_id)
         looks.append(_Look(source, kind, _full_path(project_folder, path), data, before.pop(source, None)))
-    gone = [_vanish(source) for source in before.values() if source.present]
+    gone = [build_missing(source) for source in before.values() if source.present]
     if derived is None and any(look.is_new for look in looks):
         emptied = tuple(source.source for source in before.values() if source.kind.has_lines)
         derived = make_derived(
@@ -604,24 +604,6 @@ class _Look:
             generation=self.generation,
             in_array=in_array,
         )
-
-
-def _vanish(known: KnownSource) -> SourceBatch:
-    return SourceBatch(
-        source=known.source,
-        kind=known.kind,
-        path=known.path,
-        generation=known.generation,
-        change=Change.VANISHED,
-        start=known.length,
-        length=known.length,
-        consumed=known.consumed,
-        in_array=known.in_array,
-        checkpoint=known.checkpoint,
-        agent_id=known.agent_id,
-        run_id=known.run_id,
-        copied_from=known.copied_from,
-    )
 
 
 def _fingerprint(data: bytes) -> str:
