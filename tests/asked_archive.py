@@ -48,7 +48,7 @@ from turnlog.integrations.mcp.server import ArchiveTools
 from turnlog.server.requests import ServerContext
 from turnlog.store.account_model import TokenKind, UserRole
 from turnlog.store.accounts import open_accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL, Scope, StorePlace, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.usage_report import Grouping
@@ -387,7 +387,7 @@ class Asker:
     def __init__(
         self,
         files: Path,
-        store: CaredStore,
+        store: MaintainedStore,
         place: StorePlace,
         connection: http.client.HTTPConnection,
         tokens: Mapping[str, str],

@@ -25,7 +25,7 @@ from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.serving import listen
 from turnlog.server.sync import SyncState
 from turnlog.store.accounts import Accounts, open_accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0
@@ -122,7 +122,7 @@ def read_all(connection: socket.socket) -> bytes:
 def serving(
     home: Path,
     *,
-    store: CaredStore | None = None,
+    store: MaintainedStore | None = None,
     accounts: Accounts | None = None,
     routes: Sequence[Any] = HANDLERS,
     handlers: Sequence[Any] = (),

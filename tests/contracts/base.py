@@ -8,23 +8,23 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from unittest import SkipTest
 
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.testing.checks import ContractBase
 
 
 class EngineBase(ContractBase):
-    """A store under test that can be taken care of.
+    """An engine under test.
 
     How a store is damaged is its own affair: `spoil_records` and `spoil_bytes` do it behind its back. Where
     they are not written, the contracts that need them are skipped.
     """
 
     @abstractmethod
-    def make_store(self, tmp_path: Path) -> CaredStore:
+    def make_store(self, tmp_path: Path) -> MaintainedStore:
         """Return an empty store."""
 
     @abstractmethod
-    def reopen(self, tmp_path: Path) -> CaredStore:
+    def reopen(self, tmp_path: Path) -> MaintainedStore:
         """Return another handle on the store that was made for the same `tmp_path`, closed meanwhile or not."""
 
     def spoil_records(self, tmp_path: Path, key: str) -> None:
@@ -36,13 +36,13 @@ class EngineBase(ContractBase):
         raise SkipTest("nobody says how the bytes of this store are damaged")
 
     @contextmanager
-    def cared(self, tmp_path: Path) -> Iterator[CaredStore]:
+    def opened_engine(self, tmp_path: Path) -> Iterator[MaintainedStore]:
         """Yield an empty store, and close it behind the test."""
         with closing(self.make_store(tmp_path)) as store:
             yield store
 
     @contextmanager
-    def cared_again(self, tmp_path: Path) -> Iterator[CaredStore]:
+    def reopened_engine(self, tmp_path: Path) -> Iterator[MaintainedStore]:
         """Yield another handle on the same store, and close it behind the test."""
         with closing(self.reopen(tmp_path)) as store:
             yield store

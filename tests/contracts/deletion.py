@@ -50,7 +50,7 @@ class DeletionContract(EngineBase):
     """Contracts of `forget`, `delete_tombstones` and `list_tombstones`."""
 
     def test_nothing_of_a_forgotten_session_can_be_asked_for(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _FILES)
             known = list(store.list_known(LOCAL))
             before = collect_answers(store, LOCAL)
@@ -64,11 +64,11 @@ class DeletionContract(EngineBase):
             assert [name for name, found in left.items() if found] == ["read_feed"]
             assert read_bytes(store, LOCAL, batch.key, 0) is None
             assert store.list_flaws(LOCAL) == []
-        with self.cared_again(tmp_path) as store:
+        with self.reopened_engine(tmp_path) as store:
             assert collect_answers(store, LOCAL, known) == left
 
     def test_all_generations_are_forgotten(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             keep(store, {_TRANSCRIPT: make_lines(2)})
             key = keep(store, {_TRANSCRIPT: make_lines(3, first=9)}).key
             size = len(make_lines(2)) + len(make_lines(3, first=9))
@@ -76,7 +76,7 @@ class DeletionContract(EngineBase):
             assert store.archive.list_generations(LOCAL, key) == []
 
     def test_other_sessions_stay_as_they_are(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             key = keep(store, _FILES).key
             files = {name.replace("session-1", "session-2"): data for name, data in _FILES.items()}
             other = keep(store, files, session_id="session-2")
@@ -90,7 +90,7 @@ class DeletionContract(EngineBase):
             assert store.list_flaws(LOCAL) == []
 
     def test_it_is_told_in_the_feed_under_a_new_revision(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             key = keep(store, _FILES).key
             before = store.read_feed(LOCAL, 0).entries[-1]
             store.forget(LOCAL, [key])
@@ -100,7 +100,7 @@ class DeletionContract(EngineBase):
 
     def test_a_forgotten_session_does_not_come_back(self, tmp_path: Path) -> None:
         """It may have been looked at before it was forgotten."""
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _FILES)
             later = make_batch(
                 {**_FILES, _TRANSCRIPT: make_lines(6)}, known=find_known(store, LOCAL, batch.key)
@@ -113,7 +113,7 @@ class DeletionContract(EngineBase):
                 assert store.read_feed(LOCAL).last == seq
 
     def test_a_tombstone_says_what_was_forgotten(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             assert store.list_tombstones(LOCAL) == []
             keys = [keep(store, {f"{name}.jsonl": make_lines(2)}, session_id=name).key for name in ("b", "a")]
             for key in keys:
@@ -124,7 +124,7 @@ class DeletionContract(EngineBase):
             assert store.list_tombstones(_OTHER) == []
 
     def test_of_an_id_that_a_copy_has_too_only_the_key_is_kept(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             for origin in ("here", "there"):
                 store.apply([make_batch({_TRANSCRIPT: make_lines(2)}, origin=origin)])
             store.forget(LOCAL, [make_key(origin="here")])
@@ -133,7 +133,7 @@ class DeletionContract(EngineBase):
             assert [known.key for known in store.list_known(LOCAL)] == [make_key(origin="there")]
 
     def test_what_is_lifted_may_come_back(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _FILES)
             store.forget(LOCAL, [batch.key])
             assert store.delete_tombstones(_OTHER, [batch.key]) == 0
@@ -145,7 +145,7 @@ class DeletionContract(EngineBase):
             assert [known.key for known in store.list_known(LOCAL)] == [batch.key]
 
     def test_what_is_not_there_or_another_owners_is_not_forgotten(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             key = keep(store, _FILES).key
             before = collect_answers(store, LOCAL)
             assert store.forget(LOCAL, ["nobody"]).sessions == 0
@@ -155,14 +155,14 @@ class DeletionContract(EngineBase):
             assert store.list_tombstones(LOCAL) == store.list_tombstones(_OTHER) == []
 
     def test_several_are_forgotten_at_once(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             keys = [keep(store, {f"{name}.jsonl": make_lines(2)}, session_id=name).key for name in "abc"]
             forgotten = store.forget(LOCAL, [keys[0], "nobody", keys[2]])
             assert (forgotten.sessions, forgotten.files) == (2, 2)
             assert [known.key for known in store.list_known(LOCAL)] == [keys[1]]
 
     def test_scrubbing_leaves_all_that_is_there(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             keep(store, _FILES)
             before = collect_answers(store, LOCAL)
             assert store.maintain(Maintenance.PURGE)
@@ -176,7 +176,7 @@ class RepairContract(EngineBase):
     """Contracts of `rewrite`, `mend` and `list_flaws`."""
 
     def test_what_is_written_again_is_the_same_under_a_new_revision(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _MENDED_FILES)
             before = collect_answers(store, LOCAL)
             lines = {source.source: source.lines for source in batch.sources}
@@ -191,7 +191,7 @@ class RepairContract(EngineBase):
             assert (last.kind, last.session, last.revision) == (ChangeKind.SESSION_CHANGED, batch.key, 2)
 
     def test_records_and_counts_are_replaced_by_those_that_are_given(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _MENDED_FILES)
             derived = get_derived(batch)
             [(one, of_one), (two, of_two)] = unpack_files(derived).items()
@@ -206,7 +206,7 @@ class RepairContract(EngineBase):
             assert (known.derivation, find_source(known, _TRANSCRIPT).lines) == (7, 3)
 
     def test_chapters_that_are_not_written_again_are_gone(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _MENDED_FILES)
             derived = replace(get_derived(batch), chapters=get_derived(batch).chapters[:1])
             store.rewrite(LOCAL, batch.key, 1, derived)
@@ -214,7 +214,7 @@ class RepairContract(EngineBase):
             assert read_records(store, batch.key, batch.sources[1].source) == FileRecords()
 
     def test_without_records_those_that_are_there_stay(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = make_batch(_MENDED_FILES)
             store.apply([replace(batch, derivation=5)])
             store.rewrite(LOCAL, batch.key, 1, None, lines={batch.key: batch.sources[0].lines})
@@ -224,7 +224,7 @@ class RepairContract(EngineBase):
             assert known.derivation == 5
 
     def test_a_session_goes_on_after_it_was_rewritten(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _MENDED_FILES)
             store.rewrite(LOCAL, batch.key, 1, batch.derived)
             later = keep(store, {**_MENDED_FILES, _TRANSCRIPT: make_lines(8)})
@@ -232,7 +232,7 @@ class RepairContract(EngineBase):
             assert find_source(find_known(store, LOCAL, batch.key), _TRANSCRIPT).lines == 8
 
     def test_another_revision_is_refused_and_nothing_is_written(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _MENDED_FILES)
             before = collect_answers(store, LOCAL)
             for scope, key, revision in (
@@ -245,7 +245,7 @@ class RepairContract(EngineBase):
             assert collect_answers(store, LOCAL) == before
 
     def test_a_sound_store_has_no_flaws(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             assert store.list_flaws(LOCAL) == []
             batch = keep(store, _MENDED_FILES)
             keep(store, {_TRANSCRIPT: make_lines(1100, first=3)})
@@ -258,11 +258,11 @@ class RepairContract(EngineBase):
     def test_records_that_contradict_the_rest_are_told_and_mended_by_writing_them_again(
         self, tmp_path: Path
     ) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(store, _MENDED_FILES)
             keep(store, {"session-2.jsonl": make_lines(2)}, session_id="session-2")
         self.spoil_records(tmp_path, batch.key)
-        with self.cared_again(tmp_path) as store:
+        with self.reopened_engine(tmp_path) as store:
             flaws = store.list_flaws(LOCAL)
             assert {(flaw.session, flaw.follows) for flaw in flaws} == {(batch.key, True)}
             assert all(flaw.message for flaw in flaws)
@@ -273,10 +273,10 @@ class RepairContract(EngineBase):
 
     def test_bytes_are_mended_by_the_very_same_alone(self, tmp_path: Path) -> None:
         data = make_line(text="x" * 1_000_000) + make_line(1)
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch: SessionBatch = keep(store, {_TRANSCRIPT: data})
         self.spoil_bytes(tmp_path, batch.key)
-        with self.cared_again(tmp_path) as store:
+        with self.reopened_engine(tmp_path) as store:
             try:
                 list(read_all(store.archive, LOCAL, batch.key, 0))
             except ArchiveError:

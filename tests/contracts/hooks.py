@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from contracts.base import EngineBase
 from memory_session import MemorySession
-from turnlog.store.interface import CaredStore, ChangeKind
+from turnlog.store.interface import ChangeKind, MaintainedStore
 from turnlog.store.model import LOCAL, Scope
 from turnlog.testing.builders import make_lines
 from turnlog.testing.checks import keep, read_file
@@ -46,16 +46,16 @@ class HookContract(EngineBase):
             ),
             HookDelivery(delivery_id="d3", received_ns=3, payload=b""),
         ]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             assert store.add_deliveries(LOCAL, deliveries) == 3
-        with self.cared_again(tmp_path) as store:
+        with self.reopened_engine(tmp_path) as store:
             assert _list(store) == deliveries
             assert _list(store, _SESSION) == deliveries[:2]
 
     def test_a_delivery_that_comes_again_is_kept_once(self, tmp_path: Path) -> None:
         first = _make("Stop", 1)
         again = replace(first, received_ns=2)
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             assert store.add_deliveries(LOCAL, [first, again, _make("Stop", 3)]) == 2
             seq = store.read_feed(LOCAL).last
             assert store.add_deliveries(LOCAL, [again]) == 0
@@ -63,7 +63,7 @@ class HookContract(EngineBase):
             assert [each.received_ns for each in store.list_deliveries(LOCAL)] == [1, 3]
 
     def test_each_new_delivery_is_in_the_feed(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 5), _make("PreToolUse", 4)])
             entries = store.read_feed(LOCAL, 0).entries
             assert [(each.kind, each.session, each.at_ns) for each in entries] == [
@@ -73,7 +73,7 @@ class HookContract(EngineBase):
 
     def test_deliveries_come_without_what_is_not_asked_for(self, tmp_path: Path) -> None:
         deliveries = [_make("Stop", at, payload=b'{"a":1}', context='"' + "x" * at + '"') for at in (1, 2, 3)]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries)
             bare = [replace(each, payload=b"") for each in deliveries]
             assert _list(store, DeliveryFilter(payloads=False)) == bare
@@ -84,13 +84,13 @@ class HookContract(EngineBase):
 
     def test_deliveries_of_one_moment_come_in_the_same_order_whatever_came_first(self, tmp_path: Path) -> None:
         deliveries = [replace(_make("Stop", 1), delivery_id=name) for name in "abc"]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [deliveries[1], deliveries[2], deliveries[0]])
             assert _list(store) == _list(store, _SESSION) == deliveries
 
     def test_deliveries_and_events_come_by_time_in_windows(self, tmp_path: Path) -> None:
         deliveries = [_make(f"Event{number}", number) for number in range(6)]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries[3:])
             store.add_deliveries(LOCAL, deliveries[:3])
             assert _list(store) == deliveries
@@ -102,7 +102,7 @@ class HookContract(EngineBase):
 
     def test_deliveries_between_two_times_have_the_first_and_not_the_second(self, tmp_path: Path) -> None:
         deliveries = [_make(f"Event{number}", number) for number in range(6)]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [*reversed(deliveries), _of_another_session("e", 2)])
             for since, until, count in ((0, 6, 9), (2, 4, 9), (2, 2, 9), (5, 99, 9), (1, 5, 2), (7, 9, 9)):
                 which = replace(_SESSION, since_ns=since, until_ns=until, count=count)
@@ -114,7 +114,7 @@ class HookContract(EngineBase):
         begun, ended = (_make(name, at, tool_use_id="c1") for name, at in (("Pre", 5), ("Post", 7)))
         other, none = _make("Pre", 6, tool_use_id="c2"), _make("Stop", 8)
         foreign = replace(_of_another_session("e", 2), tool_use_id="c1")
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [none, ended, other, begun, foreign])
             for calls, found in (
                 ({"c1", "nothing"}, [begun, ended]),
@@ -128,7 +128,7 @@ class HookContract(EngineBase):
 
     def test_deliveries_are_found_by_their_names_and_numbers(self, tmp_path: Path) -> None:
         deliveries = [_make("Stop", at) for at in (3, 1, 2)]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries)
             named = DeliveryFilter(delivery_ids=["Stop-1", "Stop-2", "Stop-2", "nothing"])
             found = store.list_deliveries(LOCAL, named)
@@ -144,7 +144,7 @@ class HookContract(EngineBase):
             assert store.list_deliveries(_OTHER, DeliveryFilter(ids=numbers)) == []
 
     def test_deliveries_are_counted(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             assert store.count_deliveries(LOCAL) == store.count_deliveries(LOCAL, "session-1") == 0
             store.add_deliveries(LOCAL, [_make("Stop", 1), _make("Stop", 1), _of_another_session("e", 2)])
             assert store.count_deliveries(LOCAL) == 2
@@ -158,7 +158,7 @@ class HookContract(EngineBase):
             _make("Notification", 3, notification_type="idle_prompt"),
             _make("Notification", 4),
         ]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, deliveries)
             assert _list(store, _SESSION) == deliveries
             assert _list(store, replace(_SESSION, events_only=True)) == deliveries[2:]
@@ -177,7 +177,7 @@ class HookContract(EngineBase):
             replace(_make("Notification", _BEGIN + 6 * _SECOND), notification_type="auth_success"),
             _of_another_session("other", _BEGIN),
         ]
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             agent = make_lines(4, agent_id="a1")
             batch = keep(store, {"session-1.jsonl": make_lines(9), "session-1/subagents/agent-a1.jsonl": agent})
             store.add_deliveries(LOCAL, deliveries)
@@ -202,7 +202,7 @@ class HookContract(EngineBase):
                 assert session.list_actions() == []
 
     def test_of_a_session_without_files_there_is_what_hooks_told(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", at) for at in range(1, 30)])
             with store.open_session(LOCAL, "nothing", hooks="session-1") as session:
                 under = session.list_hooks_under(None, (), above=True, count=7)
@@ -212,14 +212,14 @@ class HookContract(EngineBase):
                 assert {*places.values()} == {HookPlace(None, None)}
 
     def test_another_owner_sees_no_deliveries(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 1)])
             assert store.list_deliveries(_OTHER) == store.list_deliveries(_OTHER, _SESSION) == []
             assert store.read_feed(_OTHER, 0).entries == ()
 
     def test_what_a_forgotten_session_was_told_is_forgotten_and_not_taken_again(self, tmp_path: Path) -> None:
         other = replace(_make("Stop", 1), session_id="session-2", delivery_id="other")
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             key = keep(store, {"session-1.jsonl": make_lines(2)}).key
             store.add_deliveries(LOCAL, [_make("UserPromptSubmit", 2), other])
             assert store.forget(LOCAL, [key]).deliveries == 1
@@ -229,7 +229,7 @@ class HookContract(EngineBase):
             assert store.add_deliveries(LOCAL, [_make("Stop", 3)]) == 1
 
     def test_sessions_that_hooks_told_of_lately_are_listed(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             store.add_deliveries(LOCAL, [_make("Stop", 1), _make("Stop", 7), _of_another_session("other", 5)])
             store.add_deliveries(LOCAL, [replace(_make("Stop", 9), delivery_id="nobody", session_id="")])
             assert store.list_hook_sessions(LOCAL, 5) == ["session-1", "session-2"]
@@ -238,7 +238,7 @@ class HookContract(EngineBase):
             assert store.list_hook_sessions(Scope("somebody"), 0) == []
 
 
-def _list(store: CaredStore, which: DeliveryFilter = EVERY_DELIVERY) -> list[HookDelivery]:
+def _list(store: MaintainedStore, which: DeliveryFilter = EVERY_DELIVERY) -> list[HookDelivery]:
     """Return deliveries as they were given: without their numbers."""
     return [replace(each, id=0) for each in store.list_deliveries(LOCAL, which)]
 

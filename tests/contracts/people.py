@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from contracts.base import EngineBase
 from turnlog.errors import TakenMachineError
-from turnlog.store.interface import CaredStore, ChangeKind, Store, count_files, find_known, is_visible
+from turnlog.store.interface import ChangeKind, MaintainedStore, Store, count_files, find_known, is_visible
 from turnlog.store.lists import MarkChange, Marks, SessionFilter
 from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, Viewer, Visibility, find_access
 from turnlog.store.search.language import parse_query
@@ -380,7 +380,7 @@ class PeopleOfHooksContract(EngineBase):
     """Contracts of what a viewer learns of hook deliveries, and may forget."""
 
     def test_what_hooks_told_is_seen_by_whose_machine_it_was(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             key = keep_of(store, "ada", "one")
             keep_of(store, "bob", "two")
             own, claimed = _tell("ada", "one", 1), _tell("bob", "one", 2)
@@ -399,7 +399,7 @@ class PeopleOfHooksContract(EngineBase):
             self._expect(store, ADA, key, [own])
             self._expect(store, EVE, key, [own, alone])
 
-    def _expect(self, store: CaredStore, scope: Scope, key: str, seen: list[HookDelivery]) -> None:
+    def _expect(self, store: MaintainedStore, scope: Scope, key: str, seen: list[HookDelivery]) -> None:
         of_one = [each for each in seen if each.session_id == "one"]
         own = DeliveryFilter(session_id="one")
         every = store.list_deliveries(LOCAL, own)
@@ -438,7 +438,7 @@ class PeopleOfHooksContract(EngineBase):
             assert {each.id for _, each in under.hooks} == found
 
     def test_search_asks_for_persons_and_machines(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             keys = {who: keep_of(store, who, f"of-{who}", count=1) for who in ("ada", "bob", None)}
             told = [_tell(who, f"of-{who}", at) for at, who in enumerate(("ada", "bob", None, ""), 1)]
             store.add_deliveries(LOCAL, told)
@@ -467,7 +467,7 @@ class PeopleOfHooksContract(EngineBase):
                     }
 
     def test_only_ones_own_sessions_can_be_forgotten(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             one, two = keep_of(store, "ada", "one"), keep_of(store, "bob", "two")
             store.set_visibility(LOCAL, [one, two], Visibility.TEAM)
             assert store.forget(ADA, [one, two], dry_run=True).sessions == 1
@@ -499,7 +499,7 @@ class PeopleOfHooksContract(EngineBase):
             assert store.list_flaws(LOCAL) == []
 
     def test_forgetting_takes_what_ones_own_hooks_told_and_leaves_others(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             one, other = keep_of(store, "ada", "one"), keep_of(store, "bob", "one")
             own, claimed, here = _tell("ada", "one", 1), _tell("bob", "one", 2), _tell("", "one", 3)
             store.add_deliveries(LOCAL, [own, claimed, here])
@@ -510,7 +510,7 @@ class PeopleOfHooksContract(EngineBase):
             assert store.list_deliveries(LOCAL) == []
 
     def test_a_copy_of_somebody_elses_session_is_not_said_to_be_one(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             one, two = keep_of(store, "ada", "one"), keep_of(store, "bob", "two")
             three = keep_of(store, "ada", "three")
             for key, name, origin in ((two, "two", "bob"), (three, "three", "ada")):

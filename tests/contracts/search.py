@@ -18,7 +18,7 @@ class SearchUpkeepContract(EngineBase):
     """Contracts of search beside `forget`, `add_deliveries`, `check_texts` and `rewrite`."""
 
     def test_hook_deliveries_are_found(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             keep(store, {"session-1.jsonl": make_line(0, text="a prompt")})
             store.add_deliveries(LOCAL, [_deliver(1, "Zweifel"), _deliver(2, "doubts", "unknown")])
             [hit] = search(store, "zweifel")
@@ -30,7 +30,7 @@ class SearchUpkeepContract(EngineBase):
                 assert search(store, text) == Scan(store, LOCAL).search(parse_query(text)), text
 
     def test_what_is_forgotten_is_not_found(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             gone = keep(
                 store,
                 {"session-1.jsonl": _make_searched_lines("session-1", "secretword", _LONG_RUN)},
@@ -49,7 +49,7 @@ class SearchUpkeepContract(EngineBase):
             assert store.list_flaws(LOCAL) == []
 
     def test_texts_that_are_as_they_should_be_are_not_told(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(
                 store,
                 {"session-1.jsonl": _make_searched_lines("session-1", "one", _LONG_RUN, _LONG_RUN, "two")},
@@ -60,7 +60,7 @@ class SearchUpkeepContract(EngineBase):
             assert store.check_texts(LOCAL, source.source, 0, source.texts) == []
 
     def test_texts_that_differ_are_told_and_mended(self, tmp_path: Path) -> None:
-        with self.cared(tmp_path) as store:
+        with self.opened_engine(tmp_path) as store:
             batch = keep(
                 store,
                 {"session-1.jsonl": _make_searched_lines("session-1", "one", _LONG_RUN, "two")},

@@ -20,7 +20,7 @@ from turnlog.ingest.lease import Request, hand_over, hold_lease
 from turnlog.ingest.live_sync import GAP, LATER, Followed, Occasion, Schedule, follow
 from turnlog.ingest.machine import Exclusion, list_forgotten
 from turnlog.ingest.watchers import NativeWatcher, PollingWatcher, Watcher, find_target, locate_target
-from turnlog.store.interface import CaredStore, KnownSession, read_all
+from turnlog.store.interface import KnownSession, MaintainedStore, read_all
 from turnlog.store.model import LOCAL, name_source
 from turnlog.store.opening import open_lease, open_store
 from turnlog.transcripts.files.locate import list_roots
@@ -413,7 +413,7 @@ def test_a_session_that_is_forgotten_while_it_is_followed_does_not_come_back(mak
 T = TypeVar("T")
 
 
-def ask(place: Path, work: Callable[[CaredStore], T]) -> T:
+def ask(place: Path, work: Callable[[MaintainedStore], T]) -> T:
     """Do something with a store as another process would."""
     store = open_store(place)
     try:

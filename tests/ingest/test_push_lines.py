@@ -23,7 +23,7 @@ from turnlog.ingest.machine import Exclusion
 from turnlog.ingest.push_client import Backoff, Pace, PushClient, parse_server
 from turnlog.ingest.push_collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
 from turnlog.ingest.watchers import choose_watcher
-from turnlog.store.interface import CaredStore, read_all
+from turnlog.store.interface import MaintainedStore, read_all
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.files.locate import list_roots
@@ -174,7 +174,7 @@ def test_what_is_deleted_while_the_server_is_away_is_pushed_all_the_same(
         check_sound(store)
 
 
-def _find(store: CaredStore, path: Path) -> tuple[bytes, bool] | None:
+def _find(store: MaintainedStore, path: Path) -> tuple[bytes, bool] | None:
     for known in store.list_known(LOCAL, ORIGIN):
         for source in known.sources:
             if source.path == os.fspath(path):
@@ -283,5 +283,5 @@ def test_a_partition_between_two_networks_heals(tmp_path: Path) -> None:
         check_sound(store)
 
 
-def _find_length(store: CaredStore, origin: str) -> int:
+def _find_length(store: MaintainedStore, origin: str) -> int:
     return sum(source.length for known in store.list_known(LOCAL, origin) for source in known.sources)

@@ -16,7 +16,7 @@ from turnlog.ingest.change_check import DERIVATION, SyncReport
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.session_scan import derive_again, scan_session
 from turnlog.store.batch import ChapterBatch, SessionBatch
-from turnlog.store.interface import CaredStore, KnownSession, Store, find_known
+from turnlog.store.interface import KnownSession, MaintainedStore, Store, find_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -33,7 +33,7 @@ class Archive:
         self.project = self.config / "projects" / "-home-ada-tea"
         shutil.copytree(DATA / "cli" / "tour", self.project)
         shutil.copy(DATA / "transcripts" / "turns" / "session.jsonl", self.project / "s1.jsonl")
-        self.store: CaredStore = open_store(self.path)
+        self.store: MaintainedStore = open_store(self.path)
 
     def sync(self, workers: int | None = None, progress: list[tuple[int, int]] | None = None) -> SyncReport:
         found = locate_sessions([self.config]).sessions

@@ -22,7 +22,7 @@ from turnlog.ingest.pusher import describe, gather
 from turnlog.ingest.spool import Spool, make_delivery_id
 from turnlog.ingest.upload_protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
 from turnlog.store.account_model import TokenKind, UserRole
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -37,7 +37,7 @@ _numbers = iter(range(1, 1 << 20))
 class Pushed:
     """A server with people, and machines that push to it."""
 
-    def __init__(self, team: Team, store: CaredStore, home: Path) -> None:
+    def __init__(self, team: Team, store: MaintainedStore, home: Path) -> None:
         self.team = team
         self.store = store
         self.home = home

@@ -7,15 +7,15 @@ from pathlib import Path
 import apsw
 
 from contracts.engine import EngineContract
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 
 
 class TestContract(EngineContract):
-    def make_store(self, tmp_path: Path) -> CaredStore:
+    def make_store(self, tmp_path: Path) -> MaintainedStore:
         return open_store(tmp_path / "turnlog.db")
 
-    def reopen(self, tmp_path: Path) -> CaredStore:
+    def reopen(self, tmp_path: Path) -> MaintainedStore:
         return open_store(tmp_path / "turnlog.db")
 
     def spoil_records(self, tmp_path: Path, key: str) -> None:

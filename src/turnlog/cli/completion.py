@@ -17,7 +17,7 @@ from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
     from turnlog.store.accounts import Accounts
-    from turnlog.store.interface import CaredStore
+    from turnlog.store.interface import MaintainedStore
 
 _T = TypeVar("_T")
 _MOST = 30
@@ -119,7 +119,7 @@ def _ask_accounts(question: Callable[[Accounts], _T]) -> _T | None:
         return None
 
 
-def _ask(question: Callable[[CaredStore], _T]) -> _T | None:
+def _ask(question: Callable[[MaintainedStore], _T]) -> _T | None:
     # Imported here: commands have these functions, and hardly ever are they called.
     from turnlog.cli.stores import open_for
     from turnlog.config import Settings

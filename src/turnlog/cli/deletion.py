@@ -30,7 +30,7 @@ from turnlog.config import Settings
 from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
 from turnlog.ingest.machine import find_tombstones, list_holding
-from turnlog.store.interface import CaredStore, KnownSession, Maintenance, find_known
+from turnlog.store.interface import KnownSession, MaintainedStore, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.session_files import path_text
@@ -70,7 +70,7 @@ class ForgetDocument(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def forget(
-    store: CaredStore,
+    store: MaintainedStore,
     output: Output,
     chosen: Sequence[Chosen],
     settings: Settings,
@@ -109,7 +109,7 @@ def forget(
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def still_scrub(store: CaredStore) -> None:
+def still_scrub(store: MaintainedStore) -> None:
     """Remove what an earlier run could not; end the program with status 1 if that fails again."""
     with waiting("Forgetting"):
         done = store.maintain(Maintenance.PURGE)
@@ -205,7 +205,7 @@ def forget_command(
             forget(store, output, chosen, settings, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
-def _undo(store: CaredStore, output: Output, prefixes: tuple[str, ...], as_json: bool) -> None:
+def _undo(store: MaintainedStore, output: Output, prefixes: tuple[str, ...], as_json: bool) -> None:
     keys: dict[str, str] = {}
     for prefix in prefixes:
         found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}
@@ -272,7 +272,7 @@ def prune_command(
 
 
 def _choose_sessions(
-    store: CaredStore, before: int | None, root: str | None, only_here: bool
+    store: MaintainedStore, before: int | None, root: str | None, only_here: bool
 ) -> Iterator[Chosen]:
     for stored in _list_all(store):
         last = stored.row.last_time
@@ -289,7 +289,7 @@ def _is_in(project: str | None, root: str) -> bool:
     return project is not None and (project == root or project.startswith(root.rstrip(os.sep) + os.sep))
 
 
-def _list_all(store: CaredStore) -> Iterator[StoredSession]:
+def _list_all(store: MaintainedStore) -> Iterator[StoredSession]:
     asked, cursor = SessionFilter(archived=None), None
     while True:
         page = store.list_sessions(LOCAL, asked, limit=_PAGE, cursor=cursor)

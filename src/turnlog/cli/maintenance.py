@@ -30,7 +30,7 @@ from turnlog.ingest.verification import (
     upgrade_archive,
 )
 from turnlog.store.accounts import check_accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL, StorePlace, is_made
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.transcripts.files.session_files import path_text
@@ -93,7 +93,7 @@ def verify_command(sessions: tuple[str, ...], repair: bool, as_json: bool, color
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
+def _verify(store: MaintainedStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
     chosen = [find_session(store, prefix)[1] for prefix in prefixes] if prefixes else None
     found: list[DisagreementDocument] = []
     sessions = 0

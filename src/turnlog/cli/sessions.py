@@ -27,7 +27,7 @@ from turnlog.cli.stores import find_machines, find_session, open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
 from turnlog.cli.units import parse_moment
 from turnlog.config import Settings
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import MarkChange, Marks, ProjectOrder, SessionFilter, SessionOrder, SessionPage
 from turnlog.store.model import LOCAL, Visibility
 
@@ -211,7 +211,7 @@ def _build_filter(
     )
 
 
-def _find_alike(store: CaredStore, wanted: SessionFilter, prefix: str) -> SessionFilter:
+def _find_alike(store: MaintainedStore, wanted: SessionFilter, prefix: str) -> SessionFilter:
     """Return a filter for the sessions like one."""
     session, _ = find_session(store, prefix)
     if session.row.series is None:
@@ -221,7 +221,7 @@ def _find_alike(store: CaredStore, wanted: SessionFilter, prefix: str) -> Sessio
     return replace(wanted, series=session.row.series, persons=(session.person or "",))
 
 
-def _find_origins(store: CaredStore, names: tuple[str, ...]) -> tuple[str, ...]:
+def _find_origins(store: MaintainedStore, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the machines that names stand for."""
     if not names:
         return ()
@@ -379,7 +379,7 @@ def mark_command(
         output.print(line for item in items for line in _describe_change(item))
 
 
-def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:
+def _change_marks(store: MaintainedStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:
     found = {stored.key: stored for stored, _ in (find_session(store, prefix) for prefix in prefixes)}
     done = (
         {} if change == MarkChange() else {each.key: each.after for each in store.mark(LOCAL, [*found], change)}
@@ -396,7 +396,7 @@ def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChan
     ]
 
 
-def _undo_marks(store: CaredStore) -> list[MarkItem]:
+def _undo_marks(store: MaintainedStore) -> list[MarkItem]:
     undone = store.undo_mark(LOCAL)
     if not undone:
         raise NothingFoundError("there is no change to undo")

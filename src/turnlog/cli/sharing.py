@@ -26,7 +26,7 @@ from turnlog.export.plain_text import plural
 from turnlog.server.presence import find_server
 from turnlog.store.account_model import Action, Link
 from turnlog.store.accounts import Accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, SessionAccess, Visibility, find_access
 
@@ -98,7 +98,7 @@ def share_command(
 
 
 def _build_shared(
-    store: CaredStore, found: dict[str, StoredSession], changed: set[str]
+    store: MaintainedStore, found: dict[str, StoredSession], changed: set[str]
 ) -> Iterator[SharedSession]:
     for key, stored in found.items():
         access: SessionAccess | None = find_access(store, LOCAL, key)

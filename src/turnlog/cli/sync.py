@@ -22,7 +22,7 @@ from turnlog.export.plain_text import plural
 from turnlog.ingest.change_check import SyncReport, report_unchanged
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.files.locate import Located, locate_path, locate_sessions
 from turnlog.transcripts.files.session_files import SessionFiles, path_text
@@ -85,7 +85,7 @@ def sync_command(
 
 def _sync(
     settings: Settings,
-    store: CaredStore,
+    store: MaintainedStore,
     paths: tuple[Path, ...],
     sessions: list[SessionFiles],
     within: list[Path],
@@ -114,7 +114,7 @@ def _sync(
             return hand_over(settings.home, asked, _LONG_PATIENCE)
 
 
-def _import_spool(settings: Settings, store: CaredStore) -> int:
+def _import_spool(settings: Settings, store: MaintainedStore) -> int:
     """Bring into the store what hooks left in the spool, and return how many deliveries are new."""
     spool = Spool(settings.home / SPOOL)
     if next(iter(spool.list_names()), None) is None:

@@ -25,7 +25,7 @@ from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.session_scan import SessionCache
-from turnlog.store.interface import CaredStore, KnownSession, find_known, find_sessions
+from turnlog.store.interface import KnownSession, MaintainedStore, find_known, find_sessions
 from turnlog.store.model import LOCAL, StorePlace, home_of
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import locate_path
@@ -221,7 +221,7 @@ def archive_paths(
         return None
 
 
-def _find_known(store: CaredStore, origin: str, sessions: Iterable[SessionFiles]) -> list[KnownSession]:
+def _find_known(store: MaintainedStore, origin: str, sessions: Iterable[SessionFiles]) -> list[KnownSession]:
     """Return what is known of some sessions; all that is known, where one of them is new."""
     found: dict[str, KnownSession] = {}
     for files in sessions:

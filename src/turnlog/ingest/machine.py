@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from turnlog.store.interface import CaredStore, Store, Tombstone
+from turnlog.store.interface import MaintainedStore, Store, Tombstone
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import find_in_backup
 from turnlog.transcripts.files.session_files import SessionFiles
@@ -149,14 +149,14 @@ class Holding(Struct, frozen=True, gc=False):
     """Of those that may: they are not where they were made, or cannot be read."""
 
 
-def list_forgotten(store: CaredStore, scope: Scope = LOCAL) -> frozenset[str]:
+def list_forgotten(store: MaintainedStore, scope: Scope = LOCAL) -> frozenset[str]:
     """Return the keys of sessions that were forgotten, and those of their ids that are unique."""
     tombstones = store.list_tombstones(scope)
     ids = {each.session_id for each in tombstones if each.session_id and _UNIQUE.fullmatch(each.session_id)}
     return frozenset({each.key for each in tombstones} | ids)
 
 
-def find_tombstones(store: CaredStore, name: str, scope: Scope = LOCAL) -> list[Tombstone]:
+def find_tombstones(store: MaintainedStore, name: str, scope: Scope = LOCAL) -> list[Tombstone]:
     """Return what is left of the sessions whose id or key begins with a name; what has it in full is meant."""
     found = [
         each
@@ -167,7 +167,7 @@ def find_tombstones(store: CaredStore, name: str, scope: Scope = LOCAL) -> list[
     return exact or found
 
 
-def list_holding(store: CaredStore, keys: Sequence[str], scope: Scope = LOCAL) -> Holding:
+def list_holding(store: MaintainedStore, keys: Sequence[str], scope: Scope = LOCAL) -> Holding:
     """Return the backups that have some of a few sessions."""
     found = [(backup.path, find_in_backup(backup, scope, keys)) for backup in store.list_backups()]
     return Holding(

@@ -35,7 +35,7 @@ from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import import_spool
 from turnlog.ingest.upload_protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
 from turnlog.ingest.watchers import Watcher, find_target, locate_target
-from turnlog.store.interface import CaredStore, ChangeKind
+from turnlog.store.interface import ChangeKind, MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, find_text
@@ -150,7 +150,7 @@ class StoredHooks(_HookSender):
         origin: str,
         machine: Machine,
         exclusion: Exclusion,
-        store: CaredStore,
+        store: MaintainedStore,
         *,
         after: int = 0,
         on_done: Callable[[int], None] = lambda seq: None,

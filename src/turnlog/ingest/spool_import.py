@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.spool import Spool
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.hooks.deliveries import HookDelivery
 
@@ -39,7 +39,7 @@ class Imported(Struct, frozen=True, gc=False):
     """Files that could not be read, moved or removed."""
 
 
-def import_spool(spool: Spool, store: CaredStore, on_imported: OnImported | None = None) -> Imported:
+def import_spool(spool: Spool, store: MaintainedStore, on_imported: OnImported | None = None) -> Imported:
     """Bring all that lies in a spool into the store, and return what became of it.
 
     `on_imported` is called with deliveries that the store has, before their files are removed; those that it
@@ -54,7 +54,7 @@ def import_spool(spool: Spool, store: CaredStore, on_imported: OnImported | None
 
 
 class _Import:
-    def __init__(self, spool: Spool, store: CaredStore, on_imported: OnImported | None) -> None:
+    def __init__(self, spool: Spool, store: MaintainedStore, on_imported: OnImported | None) -> None:
         self._spool = spool
         self._store = store
         self._on_imported = on_imported
@@ -109,7 +109,7 @@ class _Import:
 class SpoolImporter:
     """A thread that imports what comes into a spool, within a second or when it is woken."""
 
-    def __init__(self, spool: Spool, store: CaredStore, on_imported: OnImported | None = None) -> None:
+    def __init__(self, spool: Spool, store: MaintainedStore, on_imported: OnImported | None = None) -> None:
         self._spool = spool
         self._store = store
         self._on_imported = on_imported

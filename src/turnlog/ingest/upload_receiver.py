@@ -51,7 +51,7 @@ from turnlog.ingest.upload_protocol import (
     tell_session,
 )
 from turnlog.store import model
-from turnlog.store.interface import Archive, CaredStore, KnownSession, KnownSource, find_known
+from turnlog.store.interface import Archive, KnownSession, KnownSource, MaintainedStore, find_known
 from turnlog.store.model import LOCAL, Place, Scope, Viewer, name_source
 from turnlog.transcripts.files.fingerprints import Change, Checkpoint, Windows, read_windows
 
@@ -76,7 +76,7 @@ class KnownMachines:
     """Remembers whose machines are; for several threads."""
 
     def __init__(
-        self, store: CaredStore, scope: Scope = LOCAL, clock: Callable[[], float] = time.monotonic
+        self, store: MaintainedStore, scope: Scope = LOCAL, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._store = store
         self._scope = scope
@@ -343,7 +343,7 @@ class UploadReceiver:
     """Takes what machines push; for one thread at a time."""
 
     def __init__(
-        self, store: CaredStore, scope: Scope = LOCAL, flush: Callable[[], None] | None = None
+        self, store: MaintainedStore, scope: Scope = LOCAL, flush: Callable[[], None] | None = None
     ) -> None:
         """Take a store, and what makes that which was applied to it outlast a loss of power."""
         self._store = store

@@ -34,10 +34,10 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
 from turnlog.store.interface import (
-    CaredStore,
     Flaw,
     KnownSession,
     KnownSource,
+    MaintainedStore,
     Maintenance,
     find_known,
     find_sessions,
@@ -106,13 +106,13 @@ class Verified(Struct, frozen=True):
     """What is searched of generations, where that disagrees."""
 
 
-def verify_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verified:
+def verify_session(store: MaintainedStore, scope: Scope, known: KnownSession) -> Verified:
     """Check one session."""
     return _Verification(store, scope, known).run()
 
 
 class _Verification:
-    def __init__(self, store: CaredStore, scope: Scope, known: KnownSession) -> None:
+    def __init__(self, store: MaintainedStore, scope: Scope, known: KnownSession) -> None:
         self._store = store
         self._scope = scope
         self._known = known
@@ -307,7 +307,7 @@ class Checked(Struct, frozen=True):
     """What did before."""
 
 
-def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verified:
+def check_session(store: MaintainedStore, scope: Scope, known: KnownSession) -> Verified:
     """Check one session; one that is written to meanwhile is checked again."""
     verified = verify_session(store, scope, known)
     for _ in range(_ATTEMPTS):
@@ -324,7 +324,7 @@ def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verif
 
 
 def repair_session(
-    store: CaredStore, scope: Scope, known: KnownSession, flaws: Collection[Flaw] = ()
+    store: MaintainedStore, scope: Scope, known: KnownSession, flaws: Collection[Flaw] = ()
 ) -> Checked:
     """Check one session, mend what can be mended, and check it again.
 
@@ -351,7 +351,7 @@ def repair_session(
     return Checked(tuple(_explain_failure(each, known) for each in left), mended)
 
 
-def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Checked:
+def check_usage(store: MaintainedStore, scope: Scope, *, repair: bool = False) -> Checked:
     """Count all usage anew, compare it with what the store has kept up, and mend that if it is to be."""
     found = _compare_usage(store, scope)
     if not found or not repair:
@@ -361,7 +361,7 @@ def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Che
     return Checked(left, tuple(each for each in found if each not in left))
 
 
-def _compare_usage(store: CaredStore, scope: Scope) -> tuple[Disagreement, ...]:
+def _compare_usage(store: MaintainedStore, scope: Scope) -> tuple[Disagreement, ...]:
     try:
         told = list_differences(store.read_usage(scope), RecountedUsage(store, scope))
     except StoreError as error:
@@ -378,7 +378,7 @@ def describe_flaw(flaw: Flaw) -> Disagreement:
     return Disagreement(flaw.session or "", Subject.STORE, "", flaw.message)
 
 
-def _mend(store: CaredStore, scope: Scope, known: KnownSession) -> int:
+def _mend(store: MaintainedStore, scope: Scope, known: KnownSession) -> int:
     return sum(
         store.repair_bytes(scope, source.source, generation, _Outside(source).read)
         for source in known.sources
@@ -421,7 +421,7 @@ class Step(Struct, frozen=True, gc=False):
 
 
 def check_archive(
-    store: CaredStore, scope: Scope, chosen: Sequence[KnownSession] | None = None, *, repair: bool = False
+    store: MaintainedStore, scope: Scope, chosen: Sequence[KnownSession] | None = None, *, repair: bool = False
 ) -> Iterator[Step]:
     """Check sessions one after the other, or all, and then the store as a whole and its usage, too.
 
@@ -439,7 +439,7 @@ def check_archive(
         yield Step(len(known), len(known), check_usage(store, scope, repair=repair))
 
 
-def _list_flaws(store: CaredStore, scope: Scope, repair: bool) -> list[Flaw]:
+def _list_flaws(store: MaintainedStore, scope: Scope, repair: bool) -> list[Flaw]:
     flaws = store.list_flaws(scope)
     if repair and any(flaw.session is None and flaw.follows for flaw in flaws):
         store.maintain(Maintenance.CLEAR_TEXTS)
@@ -447,7 +447,9 @@ def _list_flaws(store: CaredStore, scope: Scope, repair: bool) -> list[Flaw]:
     return flaws
 
 
-def _check(store: CaredStore, scope: Scope, session: KnownSession, flaws: list[Flaw], repair: bool) -> Checked:
+def _check(
+    store: MaintainedStore, scope: Scope, session: KnownSession, flaws: list[Flaw], repair: bool
+) -> Checked:
     if repair:
         return repair_session(store, scope, session, flaws)
     return Checked((*map(describe_flaw, flaws), *check_session(store, scope, session).disagreements))

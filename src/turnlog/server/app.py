@@ -73,7 +73,7 @@ from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sync import SyncState
 from turnlog.store.accounts import Accounts, open_accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL, home_of
 from turnlog.store.opening import open_store
 
@@ -174,7 +174,7 @@ class Application:
 
 
 def build_app(
-    store: CaredStore,
+    store: MaintainedStore,
     keeper: TokenKeeper,
     hosts: Hosts,
     accounts: Accounts,

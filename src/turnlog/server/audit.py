@@ -30,7 +30,7 @@ from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import instant_of
 from turnlog.store.account_model import Action, AuditEntry, AuditFilter
 from turnlog.store.accounts import Accounts
-from turnlog.store.interface import CaredStore, Store
+from turnlog.store.interface import MaintainedStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter
@@ -197,7 +197,7 @@ class HeardSession(Struct, frozen=True):
         return 0 if self.stored is None else self.stored.revision
 
 
-def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> HeardSession:
+def get_heard(store: MaintainedStore, visible: Scope, name: str, visit: Visit) -> HeardSession:
     """Return a session known from files or from hooks, and record the look; raises as `get_session`."""
     try:
         session = get_session(store, visible, name, visit)
@@ -209,7 +209,7 @@ def get_heard(store: CaredStore, visible: Scope, name: str, visit: Visit) -> Hea
 
 
 def has_deliveries(
-    store: CaredStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
+    store: MaintainedStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
 ) -> bool:
     """Return whether hooks have reported a session, and record that it is looked at."""
     if not store.count_deliveries(visible, session_id):

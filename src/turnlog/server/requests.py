@@ -44,7 +44,7 @@ from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedE
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
 from turnlog.store.accounts import Accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import Scope, StorePlace
 from turnlog.transcripts.conversation.message import Lane
 from turnlog.transcripts.kinds import Category, Role
@@ -87,7 +87,7 @@ GivenContext = NamedDependency[SkipValidation[ServerContext]]
 """Parameter `context`: where the data of the server is, and how it is set up."""
 
 
-GivenStore = NamedDependency[SkipValidation[CaredStore]]
+GivenStore = NamedDependency[SkipValidation[MaintainedStore]]
 """Parameter `store`: the archive. A handler that uses it is a plain function with `sync_to_thread=True`."""
 GivenAccounts = NamedDependency[SkipValidation[Accounts]]
 """Parameter `accounts`: who may come in. As with the store, its handlers have a thread."""
@@ -99,7 +99,7 @@ GivenSync = NamedDependency[SkipValidation[SyncState]]
 """Parameter `syncing`: how far the archive is up to date."""
 
 
-def build_dependencies(store: CaredStore, accounts: Accounts, syncing: SyncState) -> Mapping[str, Provide]:
+def build_dependencies(store: MaintainedStore, accounts: Accounts, syncing: SyncState) -> Mapping[str, Provide]:
     """Return what Litestar gives to route handlers."""
     return {
         "store": _provide(store),

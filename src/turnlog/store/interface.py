@@ -377,8 +377,8 @@ class Restored(Struct, frozen=True, gc=False):
     """What became of the accounts; None if the backup had none, and they are as they were."""
 
 
-class CaredStore(Store, Protocol):
-    """A store that can be taken care of."""
+class MaintainedStore(Store, Protocol):
+    """A store that can be repaired, copied and made to forget, and that keeps what hooks deliver."""
 
     def rewrite(
         self,
@@ -455,7 +455,7 @@ class CaredStore(Store, Protocol):
 _TOLD = DeliveryFilter(count=1, payloads=False, longest_context=0)
 
 
-def is_visible(store: CaredStore, scope: Scope, name: str) -> bool:
+def is_visible(store: MaintainedStore, scope: Scope, name: str) -> bool:
     """Tell whether a session may be seen, by its key, or by its id if only hooks told of it."""
     if store.list_access(scope, [name]):
         return True

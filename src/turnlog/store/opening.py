@@ -13,14 +13,14 @@ from turnlog.store.catalogue.engine import Engine, Upgrade
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.interface import Backup, CaredStore
+from turnlog.store.interface import Backup, MaintainedStore
 from turnlog.store.model import Scope, ServerPlace, StorePlace
 
 _DUMP = b"PGDMP"
 """How copies begin that `pg_dump` makes."""
 
 
-def open_store(place: StorePlace, *, read_only: bool = False) -> CaredStore:
+def open_store(place: StorePlace, *, read_only: bool = False) -> MaintainedStore:
     """Open the store at a place, and make it if it is not there; raises `StoreError`."""
     engine = find_engine(place, read_only=read_only)
     try:

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from turnlog.errors import CursorError, SearchCancelledError, StoreError
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.interface import (
-    CaredStore,
     KnownSession,
     KnownSource,
+    MaintainedStore,
     Store,
     find_known,
     find_sessions,
@@ -381,7 +381,7 @@ class _Machines:
     """What is known of machines."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
-        listed = cast(CaredStore, store).list_machines(scope) if hasattr(store, "list_machines") else []
+        listed = cast(MaintainedStore, store).list_machines(scope) if hasattr(store, "list_machines") else []
         self._known = {machine.origin: machine for machine in listed}
 
     def find_person(self, origin: str) -> str | None:
@@ -441,7 +441,7 @@ def _list_texts(store: Store, scope: Scope) -> Iterator[tuple[_Text, int]]:
             if source.kind in _SEARCHED:
                 yield from _list_of_file(store, scope, _Chapter(store, scope, session, source))
     if hasattr(store, "list_deliveries"):
-        yield from _list_of_hooks(cast(CaredStore, store), scope)
+        yield from _list_of_hooks(cast(MaintainedStore, store), scope)
 
 
 def _list_of_file(store: Store, scope: Scope, chapter: _Chapter) -> Iterator[tuple[_Text, int]]:
@@ -516,7 +516,7 @@ def _build(
     return _Text("", hit, setting)
 
 
-def _list_of_hooks(store: CaredStore, scope: Scope) -> Iterator[tuple[_Text, int]]:
+def _list_of_hooks(store: MaintainedStore, scope: Scope) -> Iterator[tuple[_Text, int]]:
     sessions, machines = _list_sessions(store, scope), _Machines(store, scope)
     for delivery in store.list_deliveries(scope):
         person = machines.find_person(delivery.origin)

@@ -58,7 +58,7 @@ from turnlog.ingest.captured_files import (
 from turnlog.ingest.lease import Request, hand_over
 from turnlog.ingest.machine import find_origin
 from turnlog.ingest.session_scan import SessionCache
-from turnlog.store.interface import CaredStore, KnownSession, KnownSource, Store, find_known, find_sessions
+from turnlog.store.interface import KnownSession, KnownSource, MaintainedStore, Store, find_known, find_sessions
 from turnlog.store.model import LOCAL, Place, SourceKind, is_made, name_source
 from turnlog.store.opening import open_store
 from turnlog.transcripts.files.locate import list_roots
@@ -425,7 +425,7 @@ class Mirror:
         with closing(open_store(place, read_only=True)) as store:
             yield self._over(store)
 
-    def _over(self, store: CaredStore) -> ArchivedSessions:
+    def _over(self, store: MaintainedStore) -> ArchivedSessions:
         return ArchivedSessions(store, find_origin(self._settings.home))
 
     def _archive(self, paths: Sequence[Path]) -> bool:

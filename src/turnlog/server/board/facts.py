@@ -19,7 +19,7 @@ from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
 from turnlog.server.board.states import Column, LastKind, LastMessage, OpenCall, Transcript, find_column
 from turnlog.server.values import head_of
-from turnlog.store.interface import CaredStore, Store
+from turnlog.store.interface import MaintainedStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.calls.topics import topic_of
@@ -135,7 +135,7 @@ class HookFold(Struct):
 class HookFolds:
     """Folds by the ids of sessions, for each scope apart; used by one thread at a time."""
 
-    def __init__(self, store: CaredStore) -> None:
+    def __init__(self, store: MaintainedStore) -> None:
         self._store = store
         self._kept: OrderedDict[_Name, HookFold] = OrderedDict()
         self._scopes: dict[str, set[Scope]] = {}

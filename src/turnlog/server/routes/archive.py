@@ -54,8 +54,8 @@ from turnlog.store.account_model import Action, AuditEntry
 from turnlog.store.accounts import Accounts
 from turnlog.store.interface import (
     Backup,
-    CaredStore,
     KnownSession,
+    MaintainedStore,
     Store,
     Tombstone,
     count_files,
@@ -297,7 +297,7 @@ _MOST_TOMBSTONES = 200
 
 
 def _view_archive(
-    store: CaredStore, scope: Scope, context: ServerContext, job: VerifyJob | None
+    store: MaintainedStore, scope: Scope, context: ServerContext, job: VerifyJob | None
 ) -> ArchiveOverview:
     """Return what the archive contains, and what threatens it.
 
@@ -333,7 +333,7 @@ def _view_archive(
     )
 
 
-def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
+def _view_own(store: MaintainedStore, scope: Scope) -> ArchiveOverview:
     counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
     return ArchiveOverview(
@@ -355,7 +355,7 @@ def _view_own(store: CaredStore, scope: Scope) -> ArchiveOverview:
     )
 
 
-def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
+def _view_endangered(store: MaintainedStore, scope: Scope, found: Endangered) -> EndangeredSession:
     stored = None if found.key is None else _find(store, scope, found.key)
     return EndangeredSession(
         session_id=clean_text(found.path.stem) if stored is None else name_session(stored),
@@ -368,7 +368,7 @@ def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> Enda
     )
 
 
-def _find(store: CaredStore, scope: Scope, key: str) -> StoredSession | None:
+def _find(store: MaintainedStore, scope: Scope, key: str) -> StoredSession | None:
     return next((each for each in find_sessions(store, scope, key) if each.key == key), None)
 
 
@@ -647,7 +647,7 @@ def _count_open(accounts: Accounts, key: str) -> int:
     return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
 
 
-def _list_holding(store: CaredStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
+def _list_holding(store: MaintainedStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
     """Return the copies of the archive that have a session, or may; where they are is for admins."""
     # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
     found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]

@@ -40,7 +40,7 @@ from turnlog.server.requests import FROM_ZERO, GivenMachines, GivenScope, GivenS
 from turnlog.server.requests import LARGEST as MOST_NUMBER
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import Scope
 from turnlog.transcripts.hooks.deliveries import DeliveryFilter, HookDelivery, build_delivery
 from turnlog.transcripts.hooks.table import AUTONOMOUS, GROUPS, HookGroup, is_shown
@@ -203,7 +203,7 @@ class HookReceiver:
     harms no other.
     """
 
-    def __init__(self, store: CaredStore, folder: Path | None) -> None:
+    def __init__(self, store: MaintainedStore, folder: Path | None) -> None:
         self.window = LiveWindow()
         self.listeners: list[OnDelivery] = []
         self.received = {"archive": 0, "aside": 0}
@@ -423,7 +423,9 @@ def list_hook_events(
     return [_view(event) for event in events[:limit]]
 
 
-def _find_session_id(store: CaredStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit) -> str:
+def _find_session_id(
+    store: MaintainedStore, visible: Scope, hooks: HookReceiver, name: str, visit: Visit
+) -> str:
     if has_deliveries(store, visible, name, visit):
         return name
     if visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(name):

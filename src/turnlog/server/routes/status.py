@@ -34,7 +34,7 @@ from turnlog.server.routes.hooks import GivenHooks, HookReceiver
 from turnlog.server.security.callers import ADMINS, OPERATORS, PUBLIC
 from turnlog.server.security.gate import Seen
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
-from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
+from turnlog.store.interface import FileCounts, MaintainedStore, Store, count_files
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import LOCAL, Scope, StorePlace
 from turnlog.store.opening import measure_store
@@ -292,7 +292,9 @@ class TestedNotifications(Struct, frozen=True, gc=False, kw_only=True):
     sent: tuple[Sent, ...]
 
 
-def _view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, context: ServerContext) -> HookStatus:
+def _view_hooks(
+    store: MaintainedStore, scope: Scope, hooks: HookReceiver, context: ServerContext
+) -> HookStatus:
     """Return whether hooks are installed, and how much they brought; a viewer learns only the latter."""
     if scope.viewer is not None:
         return HookStatus(installed=None, deliveries=store.count_deliveries(scope), spooled=0, aside=0)

@@ -19,7 +19,15 @@ from turnlog.store.catalogue.database import Connection, Database, OnProgress, p
 from turnlog.store.catalogue.deletion import add_tombstone, list_tombstones
 from turnlog.store.catalogue.feed import Lease, renew_epoch
 from turnlog.store.catalogue.people import list_access, list_machines, list_misjudged, list_rules
-from turnlog.store.interface import Backup, CaredStore, ChangeListener, Flaw, Forgotten, Restored, Tombstone
+from turnlog.store.interface import (
+    Backup,
+    ChangeListener,
+    Flaw,
+    Forgotten,
+    MaintainedStore,
+    Restored,
+    Tombstone,
+)
 from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, SessionAccess, StorePlace, Visibility
 from turnlog.store.search.index import TextIndex
 from turnlog.transcripts.segments import SEGMENT
@@ -135,7 +143,7 @@ def read_carried_state(connection: Connection) -> CarriedState:
     )
 
 
-def carry_over(database: Database, store: CaredStore, carried: CarriedState) -> int:
+def carry_over(database: Database, store: MaintainedStore, carried: CarriedState) -> int:
     """Bring a copy up to what is remembered; return how many of its sessions are forgotten by that."""
     forgotten = store.forget(LOCAL, [each.key for each in carried.tombstones]).sessions
 
@@ -152,7 +160,7 @@ def carry_over(database: Database, store: CaredStore, carried: CarriedState) -> 
     return forgotten
 
 
-def _carry_people_over(store: CaredStore, carried: CarriedState, rules: Sequence[ProjectRule]) -> None:
+def _carry_people_over(store: MaintainedStore, carried: CarriedState, rules: Sequence[ProjectRule]) -> None:
     for machine in carried.machines:
         store.save_machine(LOCAL, machine.origin, host=machine.host, user=machine.user, at_ns=machine.last_ns)
         store.save_machine(LOCAL, machine.origin, person=machine.person, reassign=True)
