@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from turnlog.ingest.uploads.protocol import PROTOCOL, SessionUpload, Stretch, Upload, digest_of, encode_upload
+from turnlog.ingest.upload_protocol import PROTOCOL, SessionUpload, Stretch, Upload, digest_of, encode_upload
 from turnlog.store.model import SourceKind
 from turnlog.testing.builders import make_line
 from turnlog.transcripts.session_files import Change

@@ -20,14 +20,12 @@ from pathlib import Path
 
 from search import draw_questions, lay_out
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.places import StorePlace
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.report import Grouping
+from turnlog.store.usage_report import Grouping, UsageQuery, build_report
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.queries.threads import decode_lines
 
@@ -87,7 +85,7 @@ def _measure(place: StorePlace, home: Path, raw: int, questions: Sequence[str]) 
     return figures
 
 
-def _count_messages(store: CaredStore) -> int:
+def _count_messages(store: MaintainedStore) -> int:
     """Return how many messages there are, in transcripts and in files of agents."""
     count = 0
     for known in store.list_known(LOCAL):
@@ -96,17 +94,17 @@ def _count_messages(store: CaredStore) -> int:
     return count
 
 
-def _search(store: CaredStore, text: str, order: SearchOrder) -> float:
+def _search(store: MaintainedStore, text: str, order: SearchOrder) -> float:
     query = parse_query(text)
     return _time(lambda: store.search(LOCAL, query, order=order)) * 1000
 
 
-def _report(store: CaredStore, by: Grouping) -> float:
+def _report(store: MaintainedStore, by: Grouping) -> float:
     query = UsageQuery(zone=UTC, now=datetime.now(UTC), by=by)
     return _time(lambda: build_report(store.read_usage(LOCAL), query)) * 1000
 
 
-def _read_windows(store: CaredStore) -> Iterator[float]:
+def _read_windows(store: MaintainedStore) -> Iterator[float]:
     """Yield how long it took to read some messages of any session, and their lines."""
     choice = random.Random(SEED)
     sizes = [(known.key, _count_main(store, known.key)) for known in store.list_known(LOCAL)]
@@ -121,7 +119,7 @@ def _read_windows(store: CaredStore) -> Iterator[float]:
         yield (time.perf_counter() - start) * 1000
 
 
-def _count_main(store: CaredStore, key: str) -> int:
+def _count_main(store: MaintainedStore, key: str) -> int:
     with store.open_session(LOCAL, key) as session:
         return 0 if session.main is None else session.main.count_messages
 

@@ -38,7 +38,7 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder
-from turnlog.testing.scanning import Scan
+from turnlog.testing.checks import Scan
 from turnlog.transcripts import locate_sessions
 
 GOAL_P95 = 100.0

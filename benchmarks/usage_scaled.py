@@ -21,8 +21,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import Store
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import measure_store, open_store
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.report import Grouping, UsageReport, UsageRow
+from turnlog.store.usage_report import Grouping, UsageQuery, UsageReport, UsageRow, build_report
 from turnlog.transcripts import locate_path
 
 MESSAGES = 100_000_000

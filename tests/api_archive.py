@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from turnlog.demo.installing import install
+from turnlog.demo import install
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.transcripts import locate_sessions
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -120,7 +120,7 @@ def write_files(config: Path) -> None:
     _write(strange, b'{"type":"user","uuid":"u","message":{"role":"user","content":"Who am I?"}}\n')
 
 
-def fill(store: CaredStore, place: Path, config: Path) -> None:
+def fill(store: MaintainedStore, place: Path, config: Path) -> None:
     """Write all sessions, and sync them."""
     write_files(config)
     sync(store, place, locate_sessions([config]).sessions, origin="test")

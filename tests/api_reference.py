@@ -22,7 +22,7 @@ from live_client import listening
 from server_app import Answer, Served, serving
 from turnlog.server.app import describe
 from turnlog.server.requests import ServerContext
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
@@ -126,7 +126,7 @@ def build_reference() -> str:
     return _settle("\n".join(parts), folder)
 
 
-def _ask_permission(store: CaredStore) -> None:
+def _ask_permission(store: MaintainedStore) -> None:
     """Have a session wait, for mission control to show."""
     told = Told(store, Path(), time.time_ns(), WAITING)
     given = {"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "git push"}}

@@ -40,19 +40,18 @@ from api_archive import NOW, write_files
 from command_line import invoke
 from golden import DATA
 from server_app import serving
-from turnlog.demo.installing import install
+from turnlog.demo import install
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL
 from turnlog.instants import to_microseconds
 from turnlog.integrations.mcp import ArchiveTools
 from turnlog.server.requests import ServerContext
-from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL, Scope, Viewer
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.accounts import open_accounts
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import LOCAL, Scope, StorePlace, Viewer
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace
-from turnlog.store.usage.report import Grouping
+from turnlog.store.usage_report import Grouping
 from turnlog.transcripts.hooks import HookDelivery, build_delivery
 from turnlog.transcripts.session_files import locate_path
 
@@ -209,7 +208,7 @@ def _find_maker(engine: str) -> Callable[[Path], StorePlace] | None:
         make_database = import_module("postgres_server").make_database
     except ModuleNotFoundError:
         return None
-    server_place = import_module("turnlog.store.places").ServerPlace
+    server_place = import_module("turnlog.store.model").ServerPlace
     return lambda home: server_place(make_database(), home)
 
 
@@ -388,7 +387,7 @@ class Asker:
     def __init__(
         self,
         files: Path,
-        store: CaredStore,
+        store: MaintainedStore,
         place: StorePlace,
         connection: http.client.HTTPConnection,
         tokens: Mapping[str, str],

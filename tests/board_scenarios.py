@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks import build_delivery
@@ -21,7 +21,7 @@ _numbers = itertools.count()
 class Told:
     """A session that is told line by line and event by event; times are seconds before `now`."""
 
-    def __init__(self, store: CaredStore, place: Path, now_ns: int, session: str) -> None:
+    def __init__(self, store: MaintainedStore, place: Path, now_ns: int, session: str) -> None:
         self.session = session
         self._store = store
         self._place = place

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The contracts are shipped, so pytest does not take them for tests whose assertions it should explain.
-pytest.register_assert_rewrite("turnlog.testing")
+# Contracts are imported by tests, so pytest does not take them for tests whose assertions it should explain.
+pytest.register_assert_rewrite("turnlog.testing", "contracts")
 
 # No deadlines: a slow machine is no failure. The same examples each time: a check that passes by luck is none.
 # `TURNLOG_EXAMPLES` asks for others, and more of them.

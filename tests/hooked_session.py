@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks import HookDelivery
@@ -168,13 +168,13 @@ def write_session(config: Path) -> Path:
     return config
 
 
-def fill_hooked(store: CaredStore, place: Path, config: Path) -> None:
+def fill_hooked(store: MaintainedStore, place: Path, config: Path) -> None:
     """Sync the session, and keep what its hooks delivered."""
     sync(store, place, locate_sessions([write_session(config)]).sessions, origin="test")
     store.add_deliveries(LOCAL, make_deliveries())
 
 
-def fill_heard(store: CaredStore) -> None:
+def fill_heard(store: MaintainedStore) -> None:
     """Keep what hooks told of a session that has no files."""
     begin = int(BEGINS.timestamp() * 1_000_000_000)
     store.add_deliveries(

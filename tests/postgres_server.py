@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import psycopg
 
+from turnlog.store.model import ServerPlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
 
 _USER = "postgres"
 _SETTINGS = {

@@ -23,9 +23,8 @@ from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sync import SyncState
-from turnlog.store.accounts.interface import Accounts
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.accounts import Accounts, open_accounts
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0
@@ -122,7 +121,7 @@ def read_all(connection: socket.socket) -> bytes:
 def serving(
     home: Path,
     *,
-    store: CaredStore | None = None,
+    store: MaintainedStore | None = None,
     accounts: Accounts | None = None,
     routes: Sequence[Any] = HANDLERS,
     handlers: Sequence[Any] = (),

@@ -11,8 +11,8 @@ from typing import Any
 from server_app import Answer, Served, serving
 from turnlog.server.requests import ServerContext
 from turnlog.server.security.guard import FailureLimit
-from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.accounts import Accounts, open_accounts
 
 
 class Team:

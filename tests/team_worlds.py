@@ -19,12 +19,11 @@ from postgres_server import make_archive
 from server_app import Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.requests import ServerContext
-from turnlog.store.accounts.interface import Accounts, TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL, Visibility
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.accounts import Accounts, open_accounts
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import LOCAL, ServerPlace, StorePlace, Visibility, home_of
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace, home_of
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
@@ -66,7 +65,7 @@ class Project(Struct, frozen=True, gc=False):
 class World(Struct, frozen=True):
     """A team's server."""
 
-    store: CaredStore
+    store: MaintainedStore
     accounts: Accounts
     served: Served
     tokens: dict[str, str]
@@ -126,7 +125,7 @@ def making_world(
 
 
 def _fill(
-    store: CaredStore, place: StorePlace, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
+    store: MaintainedStore, place: StorePlace, files: Path, sessions: Sequence[Told], rules: Sequence[Project]
 ) -> None:
     wanted = {told.id: told for told in sessions}
     for person in WITH_SESSIONS:

@@ -9,7 +9,7 @@ import pytest
 
 from turnlog.config import NotificationSettings, Occasion, Settings
 from turnlog.errors import ConfigError
-from turnlog.store.places import ServerPlace
+from turnlog.store.model import ServerPlace
 
 
 def test_nothing_is_set_by_default(tmp_path: Path) -> None:

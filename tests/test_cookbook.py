@@ -10,7 +10,7 @@ import pytest
 
 from api_archive import NOW
 from command_line import invoke
-from turnlog.demo.installing import install
+from turnlog.demo import install
 
 PAGE = Path(__file__).parents[1] / "docs" / "library.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

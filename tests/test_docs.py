@@ -17,7 +17,7 @@ from command_reference import update
 from golden import DATA
 from turnlog.cli.program import program
 from turnlog.store.search.language import CHOICES, FILTERS
-from turnlog.store.usage.report import Breakdown, Grouping
+from turnlog.store.usage_report import Breakdown, Grouping
 from turnlog.transcripts import Reason, Rule, find_table
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ import pytest
 
 from turnlog.config import OidcSettings, Settings
 from turnlog.errors import ConfigError
-from turnlog.store.accounts.interface import UserRole
+from turnlog.store.account_model import UserRole
 
 FILE = """
 [server]

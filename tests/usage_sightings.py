@@ -8,9 +8,8 @@ from msgspec.structs import replace
 from turnlog.store.batch import Derived
 from turnlog.store.interface import Store, find_known
 from turnlog.store.model import Scope
-from turnlog.testing.builders import make_batch, make_key
-from turnlog.testing.contracts.base import get_derived, replace_records, unpack_files
-from turnlog.testing.row_builders import make_session_row
+from turnlog.testing.builders import make_batch, make_key, make_session_row
+from turnlog.testing.checks import get_derived, replace_records, unpack_files
 from turnlog.transcripts.segments import SightingRecord
 
 SESSIONS = ("a", "b", "c")

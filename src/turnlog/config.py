@@ -20,8 +20,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import ConfigError
-from turnlog.store.accounts.interface import UserRole
-from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace, find_place
+from turnlog.store.account_model import UserRole
+from turnlog.store.model import STORE_SETTING, ServerPlace, StorePlace, find_place
 from turnlog.transcripts.session_files import list_config_dirs
 
 _MOST_WEBHOOKS = 10

@@ -17,9 +17,9 @@ from command_line import invoke
 from golden import DATA
 from turnlog.cli.program import program
 from turnlog.errors import TurnlogError
-from turnlog.ingest.origin import find_origin
-from turnlog.store.accounts.interface import Accounts, Action, TokenKind
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.ingest.machine import find_origin
+from turnlog.store.account_model import Action, TokenKind
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.model import LOCAL, Scope, Viewer
 from turnlog.store.opening import open_store
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import turnlog
-from turnlog.demo.installing import install, list_scenes, play_live
-from turnlog.demo.plays import PLAYS
+from turnlog.demo import PLAYS, install, list_scenes, play_live
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import import_spool
 from turnlog.messages import Dialect

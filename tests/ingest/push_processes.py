@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.machine import find_origin
 from turnlog.server.http_server import Ready, ServeOptions, serve
-from turnlog.store.interface import CaredStore, read_all
-from turnlog.store.model import LOCAL
+from turnlog.store.interface import MaintainedStore, read_all
+from turnlog.store.model import LOCAL, ServerPlace, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["turnlog.server.http_server", "turnlog.cli.service"])
@@ -216,7 +215,7 @@ def await_that(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def has_all(store: CaredStore, origin: str, files: list[Path]) -> bool:
+def has_all(store: MaintainedStore, origin: str, files: list[Path]) -> bool:
     """Tell whether a store has all bytes of some files."""
     known = {source.path: source for session in store.list_known(LOCAL, origin) for source in session.sources}
     for path in files:
@@ -226,7 +225,7 @@ def has_all(store: CaredStore, origin: str, files: list[Path]) -> bool:
     return True
 
 
-def check_bytes(store: CaredStore, origin: str, files: list[Path]) -> None:
+def check_bytes(store: MaintainedStore, origin: str, files: list[Path]) -> None:
     """A store has exactly the bytes of some files, each once."""
     known = {source.path: source for session in store.list_known(LOCAL, origin) for source in session.sources}
     for path in files:
@@ -236,7 +235,7 @@ def check_bytes(store: CaredStore, origin: str, files: list[Path]) -> None:
 
 
 @contextlib.contextmanager
-def opened(server: ServerProcess) -> Iterator[CaredStore]:
+def opened(server: ServerProcess) -> Iterator[MaintainedStore]:
     """Read a server's store."""
     store = open_store(server.place, read_only=True)
     try:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ingest.push_processes import ServerProcess
 from turnlog.errors import PushError
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.push.client import PushClient, parse_server
-from turnlog.ingest.push.pusher import Pusher
-from turnlog.ingest.uploads.protocol import PROTOCOL, Delivered, HookUpload, Machine
+from turnlog.ingest.machine import Exclusion
+from turnlog.ingest.push_client import PushClient, parse_server
+from turnlog.ingest.pusher import Pusher
+from turnlog.ingest.upload_protocol import PROTOCOL, Delivered, HookUpload, Machine
 from turnlog.testing.builders import make_lines
 
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from session_records import list_records
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.planning import build_plan
-from turnlog.ingest.push.pusher import describe, gather, tell_gone
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.pusher import describe, gather, tell_gone
+from turnlog.ingest.sync_plan import build_plan
+from turnlog.ingest.upload_protocol import (
     PROTOCOL,
     STRETCH,
     SessionUpload,
@@ -20,15 +20,14 @@ from turnlog.ingest.uploads.protocol import (
     learn_session,
     tell_session,
 )
-from turnlog.ingest.uploads.receiver import Given, Outcome, SessionAnswer, UploadTaker
+from turnlog.ingest.upload_receiver import Given, Outcome, SessionAnswer, UploadReceiver
 from turnlog.ingest.verification import verify_session
-from turnlog.store.interface import CaredStore, KnownSession, find_sessions
-from turnlog.store.model import LOCAL
+from turnlog.store.interface import KnownSession, MaintainedStore, find_sessions
+from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace
 from turnlog.store.search.language import parse_query
-from turnlog.store.usage.cells import merge_cells
-from turnlog.testing.answers import read_bytes, sort_sources
+from turnlog.store.usage_cells import merge_cells
+from turnlog.testing.checks import read_bytes, sort_sources
 from turnlog.transcripts.session_files import SessionFiles
 
 ORIGIN = "0123456789abcdef" * 2
@@ -38,8 +37,8 @@ class PushedStore:
     """A store that takes what one machine pushes."""
 
     def __init__(self, place: StorePlace, limit: int = STRETCH) -> None:
-        self.store: CaredStore = open_store(place)
-        self.taker = UploadTaker(self.store)
+        self.store: MaintainedStore = open_store(place)
+        self.taker = UploadReceiver(self.store)
         self.limit = limit
         self.uploads = 0
 
@@ -80,7 +79,7 @@ class PushedStore:
         return answer.sessions[-1]
 
 
-def check_same(one: CaredStore, other: CaredStore, *, copies: bool = True) -> None:
+def check_same(one: MaintainedStore, other: MaintainedStore, *, copies: bool = True) -> None:
     """Two stores have the same, but for how often they wrote and when.
 
     What is a copy of what depends on what came together, where uuids are not unique.
@@ -99,30 +98,30 @@ def check_same(one: CaredStore, other: CaredStore, *, copies: bool = True) -> No
     ]
 
 
-def _list_rows(store: CaredStore, known: KnownSession) -> dict[str, object]:
+def _list_rows(store: MaintainedStore, known: KnownSession) -> dict[str, object]:
     all_of = [(source.source, at) for source in known.sources for at in range(source.generation + 1)]
     return {"bytes": [read_bytes(store, LOCAL, *each) for each in all_of], **list_records(store, known.key)}
 
 
-def _list_hits(store: CaredStore) -> Sequence[object]:
+def _list_hits(store: MaintainedStore) -> Sequence[object]:
     hits = store.search(LOCAL, parse_query("*e* OR *o*"), limit=100_000).hits
     return sorted((hit.source or "", hit.line or 0, hit.ordinal, hit.snippet) for hit in hits)
 
 
-def _list_usage(store: CaredStore) -> list[object]:
+def _list_usage(store: MaintainedStore) -> list[object]:
     usage = store.read_usage(LOCAL)
     answers = sorted(usage.list_answers(), key=lambda answer: answer.message)
     return [merge_cells(usage.list_cells()), answers, [*usage.list_calls()], [*usage.list_reported()]]
 
 
-def check_sound(store: CaredStore) -> None:
+def check_sound(store: MaintainedStore) -> None:
     """All that a store has follows from its bytes."""
     for known in list(store.list_known(LOCAL)):
         assert verify_session(store, LOCAL, known).disagreements == ()
     assert store.list_flaws(LOCAL) == []
 
 
-def _know(store: CaredStore, copies: bool = True) -> list[KnownSession]:
+def _know(store: MaintainedStore, copies: bool = True) -> list[KnownSession]:
     return [_mask(sort_sources(known), copies) for known in store.list_known(LOCAL)]
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from ingest.memory_store import MemoryStore, small_pieces
 from turnlog.ingest.change_check import key_of
-from turnlog.ingest.session_cache import SessionCache
-from turnlog.ingest.session_scan import resume_scan
+from turnlog.ingest.session_scan import SessionCache, scan_session
 from turnlog.store.batch import SessionBatch
-from turnlog.transcripts.session_files import Obstacle, locate_path
+from turnlog.transcripts.session_files import locate_path
 
 ORIGIN = "a machine"
 
@@ -22,7 +21,6 @@ class Watch:
         self.folder = folder
         self.cache = cache
         self.stores: dict[str, MemoryStore] = {}
-        self.obstacles: list[Obstacle] = []
 
     @property
     def store(self) -> MemoryStore:
@@ -36,7 +34,7 @@ class Watch:
         for files in locate_path(self.folder).sessions:
             store = self.stores.setdefault(key_of(files, ORIGIN), MemoryStore())
             with small_pieces():
-                look = resume_scan(
+                look = scan_session(
                     files,
                     store.known,
                     store,
@@ -44,7 +42,6 @@ class Watch:
                     owner="local",
                     origin=ORIGIN,
                     now_ns=1,
-                    report=self.obstacles.append,
                 )
             store.apply(look.batch)
             if self.cache is not None:

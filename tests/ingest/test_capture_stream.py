@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from turnlog.ingest.capture import StreamCapture, find_stream_file
-from turnlog.ingest.durable_files import append_lines
+from turnlog.ingest.captured_files import append_lines
 
 A, B = "aaaaaaaa-0000-4000-8000-000000000000", "bbbbbbbb-0000-4000-8000-000000000000"
 

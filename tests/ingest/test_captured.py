@@ -11,12 +11,12 @@ import pytest
 
 from session_records import list_messages
 from turnlog.ingest.change_check import SyncReport
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.following import Syncer
+from turnlog.ingest.live_sync import Syncer
+from turnlog.ingest.machine import Exclusion
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import check_session
-from turnlog.store.interface import CaredStore, KnownSession, read_all
-from turnlog.store.marks import MarkChange
+from turnlog.store.interface import KnownSession, MaintainedStore, read_all
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
 from turnlog.store.search.language import parse_query
@@ -71,7 +71,7 @@ class Place:
         for path in (self.own, self.stream):
             path.parent.mkdir(parents=True)
         self.file = folder / "home" / "turnlog.db"
-        self.store: CaredStore = open_store(self.file)
+        self.store: MaintainedStore = open_store(self.file)
 
     def sync(self, *sessions: Path) -> SyncReport:
         found = [each for path in sessions for each in locate_path(path).sessions]

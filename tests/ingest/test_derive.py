@@ -48,7 +48,7 @@ def test_records_say_what_the_session_says(golden: Path) -> None:
             continue
         [files] = locate_path(path).sessions
         store = MemoryStore()
-        store.apply(scan_session(files, None, None, owner="local", origin=ORIGIN, now_ns=1))
+        store.apply(scan_session(files, None, None, owner="local", origin=ORIGIN, now_ns=1, is_last=True).batch)
         records, session = store.open(), turnlog.read(path)
         assert store.derived is not None
         row = store.derived.session

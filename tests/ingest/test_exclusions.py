@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.machine import Exclusion
 from turnlog.transcripts.session_files import SessionFiles
 
 LINE = '{"type":"user","uuid":"u","sessionId":"s","cwd":"%s","message":{"content":"Hello"}}\n'

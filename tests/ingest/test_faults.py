@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.ingest.following import follow
+from turnlog.ingest.live_sync import follow
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
 from turnlog.ingest.watchers import NativeWatcher

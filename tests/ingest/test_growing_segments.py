@@ -14,7 +14,7 @@ import pytest
 from golden import DATA
 from ingest.memory_store import MemoryStore
 from ingest.session_watch import Watch, grow, list_files, look_once
-from turnlog.ingest.session_cache import SessionCache
+from turnlog.ingest.session_scan import SessionCache
 from turnlog.transcripts.dumps import list_dumped
 
 GOLDEN = [

@@ -11,8 +11,8 @@ import pytest
 
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
-from turnlog.ingest.following import follow
 from turnlog.ingest.lease import Answer, Request, answer_requests, hand_over
+from turnlog.ingest.live_sync import follow
 from turnlog.ingest.watchers import PollingWatcher
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store

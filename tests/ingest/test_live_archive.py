@@ -12,7 +12,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.testing.answers import collect_answers
+from turnlog.testing.checks import collect_answers
 from turnlog.transcripts.session_files import locate_path
 
 _FILES = 8

@@ -14,7 +14,7 @@ import pytest
 import turnlog
 from golden import DATA
 from turnlog.ingest.contents import Content, LineCache
-from turnlog.ingest.session_scan import resume_scan, scan_session
+from turnlog.ingest.session_scan import scan_session
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line, ProblemKind
 from turnlog.store.interface import read_all
@@ -146,7 +146,10 @@ GOLDEN = [*(path for path in sorted((DATA / "transcripts").iterdir()) if path.is
 def compare(folder: Path) -> None:
     for files in locate_path(folder).sessions:
         whole, *others = (
-            scan_session(files, None, None, owner="local", origin="here", now_ns=1, room=room) for room in ROOMS
+            scan_session(
+                files, None, None, owner="local", origin="here", now_ns=1, room=room, is_last=True
+            ).batch
+            for room in ROOMS
         )
         for batch in others:
             assert batch == whole
@@ -178,7 +181,9 @@ def test_a_large_session_that_grows_goes_on_from_where_it_was(tmp_path: Path) ->
         written = count
         [files] = locate_path(path).sessions
         known = next(iter(store.list_known(LOCAL)), None)
-        found = resume_scan(files, known, store.archive, cached, owner="local", origin="here", now_ns=1, room=0)
+        found = scan_session(
+            files, known, store.archive, cached, owner="local", origin="here", now_ns=1, room=0
+        )
         assert found.batch is not None
         store.apply([found.batch])
         cached = found.cached

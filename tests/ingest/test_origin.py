@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.ingest.origin import find_origin, peek_origin
+from turnlog.ingest.machine import find_origin, peek_origin
 
 
 def test_whoever_asks_at_once_gets_the_same_name(tmp_path: Path) -> None:

@@ -23,8 +23,7 @@ from ingest.push_processes import (
     opened,
 )
 from ingest.pushed_store import check_same, check_sound
-from turnlog.ingest.exclusions import list_forgotten
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.machine import find_origin, list_forgotten
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import KnownSource, read_all

@@ -8,9 +8,9 @@ from pathlib import Path
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
 from turnlog.errors import LostStoreError
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.push.pusher import describe, gather
-from turnlog.ingest.uploads.protocol import SessionUpload
-from turnlog.ingest.uploads.receiver import Outcome, UploadTaker
+from turnlog.ingest.pusher import describe, gather
+from turnlog.ingest.upload_protocol import SessionUpload
+from turnlog.ingest.upload_receiver import Outcome, UploadReceiver
 from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
@@ -35,7 +35,7 @@ def test_a_full_disk_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None
     pushed = PushedStore(tmp_path / "turnlog.db")
     pushed.store.close()
     pushed.store = CatalogueStore(SqliteEngine(tmp_path / "turnlog.db", options=Options(max_pages=200)))
-    pushed.taker = UploadTaker(pushed.store)
+    pushed.taker = UploadReceiver(pushed.store)
     chance = random.Random(2)
     acknowledged: dict[str, bytes] = {}
     for number in range(100):
@@ -53,7 +53,7 @@ def test_a_full_disk_costs_nothing_that_was_acknowledged(tmp_path: Path) -> None
     check_sound(pushed.store)
     pushed.store.close()
     pushed.store = open_store(tmp_path / "turnlog.db")
-    pushed.taker = UploadTaker(pushed.store)
+    pushed.taker = UploadReceiver(pushed.store)
     assert pushed.take(build(pushed, path)).outcome is Outcome.TAKEN
     assert read_pushed(pushed) == {**acknowledged, path.stem: path.read_bytes()}
     check_sound(pushed.store)
@@ -102,9 +102,9 @@ def test_a_database_that_goes_away_is_tried_again_and_not_given_up(tmp_path: Pat
         raise LostStoreError("it was gone while it committed")
 
     upload = build(pushed, path)
-    pushed.taker = UploadTaker(pushed.store, flush=go_away)
+    pushed.taker = UploadReceiver(pushed.store, flush=go_away)
     assert pushed.take(upload).outcome is Outcome.BUSY
-    pushed.taker = UploadTaker(pushed.store)
+    pushed.taker = UploadReceiver(pushed.store)
     assert pushed.take(upload).outcome is Outcome.MISMATCH  # it was written after all
     assert read_pushed(pushed) == {"s": path.read_bytes()}
     pushed.store.close()

@@ -16,9 +16,9 @@ from ingest.killed_database import KilledDatabase
 from ingest.push_processes import CollectorProcess, ServerProcess, await_that, check_bytes, has_all, opened
 from ingest.push_recorder import Recorder, make_delivery, write_on
 from ingest.pushed_store import check_sound
-from turnlog.ingest.push.collector import PushPhase, read_status
+from turnlog.ingest.push_collector import PushPhase, read_status
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks import DeliveryFilter, build_delivery
@@ -118,7 +118,7 @@ class World:
             which = DeliveryFilter(delivery_ids=list(delivered))
             await_that(lambda: len(store.list_deliveries(LOCAL, which)) == len(delivered))
 
-    def _has_all(self, store: CaredStore, machine: Machine) -> bool:
+    def _has_all(self, store: MaintainedStore, machine: Machine) -> bool:
         if has_all(store, machine.origin, machine.list_files()):
             return True
         status = read_status(machine.turnlog)
@@ -156,7 +156,7 @@ def _tell(world: World) -> str:
     return f"killed: {kills}, with {len(world.machines)} machines and {world.recorder.failures} failed attempts"
 
 
-def check_all(store: CaredStore, world: World) -> str:
+def check_all(store: MaintainedStore, world: World) -> str:
     """All that was written is there exactly once, byte for byte, and all that follows from it is sound."""
     for machine in world.machines:
         check_bytes(store, machine.origin, machine.list_files())
@@ -169,7 +169,7 @@ def check_all(store: CaredStore, world: World) -> str:
     return f"{size:,} bytes and {len(found):,} hook deliveries, all there once"
 
 
-def _list_deliveries(store: CaredStore) -> list[tuple[str, bytes]]:
+def _list_deliveries(store: MaintainedStore) -> list[tuple[str, bytes]]:
     found = [(each.delivery_id, each.payload) for each in store.list_deliveries(LOCAL)]
     assert len(found) == store.count_deliveries(LOCAL)
     return found

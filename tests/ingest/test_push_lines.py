@@ -19,11 +19,11 @@ from ingest.dropping_proxy import DroppingProxy, Line
 from ingest.push_processes import ServerProcess, await_that, check_bytes, has_all, opened
 from ingest.pushed_store import ORIGIN, check_sound
 from turnlog.errors import PushError
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.push.client import Backoff, Pace, PushClient, parse_server
-from turnlog.ingest.push.collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
+from turnlog.ingest.machine import Exclusion
+from turnlog.ingest.push_client import Backoff, Pace, PushClient, parse_server
+from turnlog.ingest.push_collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
 from turnlog.ingest.watchers import choose_watcher
-from turnlog.store.interface import CaredStore, read_all
+from turnlog.store.interface import MaintainedStore, read_all
 from turnlog.store.model import LOCAL
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.session_files import list_roots
@@ -69,7 +69,7 @@ class Laptop:
 
     def push_once(self, place: Path | None = None, exclude: tuple[str, ...] = ()) -> None:
         with self._open(place, exclude) as collector:
-            push_once(collector.pusher, collector.hooks, collector.holder, self.status, lambda _: None)
+            push_once(collector, self.status, lambda _: None)
         self.client.close()
 
     @contextlib.contextmanager
@@ -77,10 +77,8 @@ class Laptop:
         watcher = choose_watcher(list_roots([self.claude]), polling=False)
         with self._open(place) as collector:
             pushing = PushLoop(
-                collector.pusher,
+                collector,
                 watcher,
-                collector.hooks,
-                collector.holder,
                 self.status,
                 lambda _: None,
                 backoff=Backoff(0.05, 0.2),
@@ -176,7 +174,7 @@ def test_what_is_deleted_while_the_server_is_away_is_pushed_all_the_same(
         check_sound(store)
 
 
-def _find(store: CaredStore, path: Path) -> tuple[bytes, bool] | None:
+def _find(store: MaintainedStore, path: Path) -> tuple[bytes, bool] | None:
     for known in store.list_known(LOCAL, ORIGIN):
         for source in known.sources:
             if source.path == os.fspath(path):
@@ -285,5 +283,5 @@ def test_a_partition_between_two_networks_heals(tmp_path: Path) -> None:
         check_sound(store)
 
 
-def _find_length(store: CaredStore, origin: str) -> int:
+def _find_length(store: MaintainedStore, origin: str) -> int:
     return sum(source.length for known in store.list_known(LOCAL, origin) for source in known.sources)

@@ -8,8 +8,8 @@ import pytest
 
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
 from turnlog.ingest.change_check import DERIVATION, report_unchanged
-from turnlog.ingest.following import Followed, follow
-from turnlog.ingest.origin import find_origin, peek_origin
+from turnlog.ingest.live_sync import Followed, follow
+from turnlog.ingest.machine import find_origin, peek_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.model import LOCAL

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from turnlog.cli.service import parse_rate
 from turnlog.cli.terminal import MisuseError
 from turnlog.errors import PushError
-from turnlog.ingest.push.client import Backoff, Pace, parse_server
-from turnlog.ingest.push.collector import PushPhase, StatusFile, find_progress, read_status, save_progress
+from turnlog.ingest.push_client import Backoff, Pace, parse_server
+from turnlog.ingest.push_collector import PushPhase, StatusFile, find_progress, read_status, save_progress
 
 BURST = 64 << 10
 

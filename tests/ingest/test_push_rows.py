@@ -12,10 +12,9 @@ from golden import DATA
 from ingest.pushed_store import ORIGIN, PushedStore, check_same, check_sound
 from postgres_server import make_archive
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import LOCAL, ServerPlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.session_files import locate_path
 
@@ -24,11 +23,11 @@ SMALL = 700
 """Bytes: stretches that end in the middle of lines."""
 
 
-def bring_up(store: CaredStore, folder: Path) -> None:
+def bring_up(store: MaintainedStore, folder: Path) -> None:
     sync(store, folder / "unused.db", locate_path(folder).sessions, origin=ORIGIN, within=[folder], workers=1)
 
 
-def bring_both(synced: CaredStore, pushed: PushedStore, folder: Path, *, copies: bool = True) -> None:
+def bring_both(synced: MaintainedStore, pushed: PushedStore, folder: Path, *, copies: bool = True) -> None:
     bring_up(synced, folder)
     pushed.push(locate_path(folder).sessions, [folder])
     check_same(synced, pushed.store, copies=copies)

@@ -16,7 +16,7 @@ from turnlog.ingest.change_check import DERIVATION, SyncReport
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.session_scan import derive_again, scan_session
 from turnlog.store.batch import ChapterBatch, SessionBatch
-from turnlog.store.interface import CaredStore, KnownSession, Store, find_known
+from turnlog.store.interface import KnownSession, MaintainedStore, Store, find_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
@@ -33,7 +33,7 @@ class Archive:
         self.project = self.config / "projects" / "-home-ada-tea"
         shutil.copytree(DATA / "cli" / "tour", self.project)
         shutil.copy(DATA / "transcripts" / "turns" / "session.jsonl", self.project / "s1.jsonl")
-        self.store: CaredStore = open_store(self.path)
+        self.store: MaintainedStore = open_store(self.path)
 
     def sync(self, workers: int | None = None, progress: list[tuple[int, int]] | None = None) -> SyncReport:
         found = locate_sessions([self.config]).sessions
@@ -206,7 +206,9 @@ class Beside:
         path.write_text('{"type":"user","uuid":"x1","sessionId":"s1","message":{"content":"By another"}}\n')
         for files in locate_path(self._archive.project).sessions:
             known = next((k for k in self._store.list_known(LOCAL) if is_of(k, files.path)), None)
-            batch = scan_session(files, known, self.archive, owner="local", origin="here", now_ns=1)
+            batch = scan_session(
+                files, known, self.archive, owner="local", origin="here", now_ns=1, is_last=True
+            ).batch
             if batch is not None and files.session_id == "s1":
                 self._store.apply([batch])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.machine import Exclusion
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.retention import (
     Retention,

@@ -16,9 +16,9 @@ from golden import DATA
 from ingest.session_watch import list_files
 from session_records import list_records
 from turnlog.ingest.contents import Content
-from turnlog.ingest.exclusions import list_forgotten
+from turnlog.ingest.machine import list_forgotten
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.session_cache import SessionCache
+from turnlog.ingest.session_scan import SessionCache
 from turnlog.ingest.verification import verify_session
 from turnlog.messages import Line
 from turnlog.store.catalogue.archive import CatalogueArchive

@@ -15,8 +15,7 @@ from golden import DATA
 from ingest.memory_store import MemoryStore, merge_derived
 from ingest.session_watch import ORIGIN, Watch, grow, list_files, look_once
 from turnlog.ingest.change_check import key_of, list_kinds
-from turnlog.ingest.session_cache import SessionCache
-from turnlog.ingest.session_scan import scan_session, vanish
+from turnlog.ingest.session_scan import SessionCache, scan_session, vanish
 from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.model import SourceKind, name_source
@@ -283,7 +282,7 @@ def test_a_moved_session_keeps_its_key_and_its_sources(tmp_path: Path) -> None:
     assert files.path is not None
     with files.path.open("ab") as file:
         file.write(ONE)
-    batch = scan_session(files, store.known, store, owner="local", origin=ORIGIN, now_ns=2)
+    batch = scan_session(files, store.known, store, owner="local", origin=ORIGIN, now_ns=2, is_last=True).batch
     assert batch is not None
     assert {(source.change, source.generation) for source in batch.sources} == {
         (Change.APPENDED, 0),
@@ -322,7 +321,7 @@ def test_a_session_without_a_transcript_is_known_by_where_it_would_be(tmp_path: 
     assert_equal(watch.stores, look_once(tmp_path))
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_counts_as_it_was(session: Path) -> None:
+def test_a_file_that_cannot_be_read_counts_as_it_was(session: Path) -> None:
     meta = session.with_name("s") / "custom-title.json"
     meta.parent.mkdir()
     meta.write_bytes(b"{}")
@@ -335,11 +334,10 @@ def test_a_file_that_cannot_be_read_is_reported_and_counts_as_it_was(session: Pa
         file.write(THREE)
     store = watch.store
     batch = scan_session(
-        files[0], store.known, store, owner="local", origin=ORIGIN, now_ns=1, report=watch.obstacles.append
-    )
+        files[0], store.known, store, owner="local", origin=ORIGIN, now_ns=1, is_last=True
+    ).batch
     assert batch is not None
     assert [source.change for source in batch.sources] == [Change.APPENDED]
-    assert [(obstacle.path, obstacle.reason) for obstacle in watch.obstacles] == [(meta, "not a regular file")]
 
 
 def test_only_what_tells_something_is_derived_again(tmp_path: Path) -> None:
@@ -379,7 +377,7 @@ def test_all_files_of_a_session_are_listed_with_what_they_are_for(tmp_path: Path
 
 def test_real_files_come_back_and_records_say_where_their_lines_are(corpus: Path) -> None:
     for files in locate_path(corpus / "sessions").sessions:
-        batch = scan_session(files, None, None, owner="local", origin=ORIGIN, now_ns=1)
+        batch = scan_session(files, None, None, owner="local", origin=ORIGIN, now_ns=1, is_last=True).batch
         assert batch is not None
         assert len(batch.sources) == len(list_kinds(files))
         store = MemoryStore()

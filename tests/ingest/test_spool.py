@@ -18,7 +18,7 @@ from turnlog.ingest.spool import LARGEST, Spool, SpoolCounts, find_time, is_deli
 from turnlog.ingest.spool_import import Imported, SpoolImporter, import_spool
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks import HookDelivery, build_delivery
@@ -27,7 +27,7 @@ NOW = 1_790_000_000_123_456_789
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[CaredStore]:
+def store(tmp_path: Path) -> Iterator[MaintainedStore]:
     store = open_store(tmp_path / "turnlog.db")
     yield store
     store.close()
@@ -50,7 +50,7 @@ def put(spool: Spool, name: str | bytes, content: bytes = b"") -> Path:
     return path
 
 
-def list_ids(store: CaredStore) -> list[str]:
+def list_ids(store: MaintainedStore) -> list[str]:
     return [delivery.delivery_id for delivery in store.list_deliveries(LOCAL)]
 
 
@@ -58,7 +58,7 @@ def list_aside(spool: Spool) -> list[str]:
     return sorted(os.listdir(spool.folder / "aside"))
 
 
-def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: CaredStore) -> None:
+def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-a1.json", make_payload("PreToolUse", tool_name="Bash"))
     put(spool, f"{NOW + 5}-a2.json")
     assert spool.count() == SpoolCounts(2, 0)
@@ -71,12 +71,12 @@ def test_what_a_hook_wrote_is_kept_and_then_removed(spool: Spool, store: CaredSt
     assert import_spool(spool, store) == Imported()
 
 
-def test_there_may_be_no_spool_at_all(spool: Spool, store: CaredStore) -> None:
+def test_there_may_be_no_spool_at_all(spool: Spool, store: MaintainedStore) -> None:
     assert import_spool(spool, store) == Imported()
     assert spool.count() == SpoolCounts(0, 0)
 
 
-def test_a_batch_holds_many_and_is_private(spool: Spool, store: CaredStore) -> None:
+def test_a_batch_holds_many_and_is_private(spool: Spool, store: MaintainedStore) -> None:
     frames = [build_delivery(f"{NOW + number}-x", NOW + number, make_payload(n=number)) for number in range(50)]
     name = spool.write(frames)
     assert spool.folder.stat().st_mode & 0o777 == 0o700
@@ -86,7 +86,7 @@ def test_a_batch_holds_many_and_is_private(spool: Spool, store: CaredStore) -> N
     assert [delivery.payload for delivery in store.list_deliveries(LOCAL)] == [f.payload for f in frames]
 
 
-def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: CaredStore) -> None:
+def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-a1.json")
     spool.write([build_delivery(f"{NOW}-a1", NOW, make_payload())])
     assert import_spool(spool, store).added == 1
@@ -107,7 +107,7 @@ def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: CaredS
         b"\xff",
     ],
 )
-def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: CaredStore, content: bytes) -> None:
+def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: MaintainedStore, content: bytes) -> None:
     put(spool, f"{NOW}-bad.json", content)
     put(spool, f"{NOW}-good.json")
     assert import_spool(spool, store) == Imported(added=1, aside=1)
@@ -115,12 +115,12 @@ def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: CaredStore, cont
     assert spool.count() == SpoolCounts(0, 1)
 
 
-def test_an_empty_file_is_kept_aside(spool: Spool, store: CaredStore) -> None:
+def test_an_empty_file_is_kept_aside(spool: Spool, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-empty.json").write_bytes(b"")
     assert import_spool(spool, store) == Imported(aside=1)
 
 
-def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: CaredStore) -> None:
+def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: MaintainedStore) -> None:
     frames = [
         build_delivery("1-a", NOW, make_payload()),
         build_delivery("1-b", NOW, b"bad"),
@@ -132,7 +132,7 @@ def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, stor
     assert (spool.folder / "aside" / "1-b.json").read_bytes() == b"bad"
 
 
-def test_a_damaged_batch_is_kept_aside(spool: Spool, store: CaredStore) -> None:
+def test_a_damaged_batch_is_kept_aside(spool: Spool, store: MaintainedStore) -> None:
     name = spool.write([build_delivery("1-a", NOW, make_payload())])
     path = spool.folder / name
     path.write_bytes(path.read_bytes()[:-3])
@@ -158,13 +158,13 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_that_no_hook_gives_is_kept_aside(spool: Spool, store: CaredStore, name: bytes) -> None:
+def test_a_name_that_no_hook_gives_is_kept_aside(spool: Spool, store: MaintainedStore, name: bytes) -> None:
     put(spool, name)
     assert import_spool(spool, store) == Imported(aside=1)
     assert list_aside(spool) == [os.fsdecode(name)]
 
 
-def test_links_and_pipes_are_not_followed(spool: Spool, store: CaredStore, tmp_path: Path) -> None:
+def test_links_and_pipes_are_not_followed(spool: Spool, store: MaintainedStore, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(make_payload())
     spool.folder.mkdir()
@@ -176,13 +176,13 @@ def test_links_and_pipes_are_not_followed(spool: Spool, store: CaredStore, tmp_p
     assert secret.exists()
 
 
-def test_what_is_too_large_is_kept_aside_unread(spool: Spool, store: CaredStore) -> None:
+def test_what_is_too_large_is_kept_aside_unread(spool: Spool, store: MaintainedStore) -> None:
     path = put(spool, f"{NOW}-large.json")
     os.truncate(path, LARGEST + 1)
     assert import_spool(spool, store) == Imported(aside=1)
 
 
-def test_what_is_aside_already_is_not_written_over(spool: Spool, store: CaredStore) -> None:
+def test_what_is_aside_already_is_not_written_over(spool: Spool, store: MaintainedStore) -> None:
     for content in (b"one", b"two"):
         put(spool, f"{NOW}-bad.json", content)
         import_spool(spool, store)
@@ -190,7 +190,9 @@ def test_what_is_aside_already_is_not_written_over(spool: Spool, store: CaredSto
     assert kept == {b"one", b"two"}
 
 
-def test_what_is_being_written_is_left_alone_until_it_is_abandoned(spool: Spool, store: CaredStore) -> None:
+def test_what_is_being_written_is_left_alone_until_it_is_abandoned(
+    spool: Spool, store: MaintainedStore
+) -> None:
     path = put(spool, f".{NOW}-a.tmp", b'{"half')
     assert import_spool(spool, store) == Imported()
     assert path.exists()
@@ -207,7 +209,7 @@ class FailingStore(CatalogueStore):
         raise StoreError("the disk is full")
 
 
-def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store: CaredStore) -> None:
+def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-a.json")
     failing = FailingStore(SqliteEngine(tmp_path / "other.db"))
     with pytest.raises(StoreError, match="full"):
@@ -217,7 +219,7 @@ def test_a_file_stays_until_the_store_has_it(spool: Spool, tmp_path: Path, store
     assert import_spool(spool, store).added == 1
 
 
-def test_who_is_told_is_told_before_the_file_goes(spool: Spool, store: CaredStore) -> None:
+def test_who_is_told_is_told_before_the_file_goes(spool: Spool, store: MaintainedStore) -> None:
     path = put(spool, f"{NOW}-a.json")
     told: list[tuple[str, bool, list[str]]] = []
 
@@ -240,7 +242,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing(spool: Spool, monkeypatc
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: CaredStore) -> None:
+def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-a.json")
     spool.folder.chmod(0o500)
     try:
@@ -253,7 +255,7 @@ def test_a_folder_that_may_not_be_written_is_told(spool: Spool, store: CaredStor
 
 
 def test_files_that_cannot_be_removed_are_imported_once(
-    spool: Spool, store: CaredStore, monkeypatch: pytest.MonkeyPatch
+    spool: Spool, store: MaintainedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Spool, name: str) -> None:
         raise PermissionError(errno.EROFS, "Read-only file system")
@@ -294,7 +296,7 @@ def test_several_at_once_take_each_delivery_up_once(spool: Spool, tmp_path: Path
 
 
 def test_memory_does_not_grow_with_the_number_of_files(
-    spool: Spool, store: CaredStore, monkeypatch: pytest.MonkeyPatch
+    spool: Spool, store: MaintainedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The names come from a made-up folder: so many files take long to make."""
     total, left = 100_000, [100_000]
@@ -318,7 +320,7 @@ def test_memory_does_not_grow_with_the_number_of_files(
     assert peak < 4 << 20
 
 
-def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: CaredStore) -> None:
+def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-a.json")
     taker = SpoolImporter(spool, store)
     taker.start()
@@ -332,7 +334,7 @@ def test_an_importer_imports_what_is_there_and_what_comes(spool: Spool, store: C
 
 
 def test_an_importer_goes_on_after_a_failure(
-    spool: Spool, store: CaredStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    spool: Spool, store: MaintainedStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     fails = [True]
     add = CatalogueStore.add_deliveries

@@ -32,13 +32,11 @@ from old_archives import (
 )
 from postgres_server import make_database
 from turnlog.errors import BusyStoreError, FormerStoreError, StoreError
-from turnlog.ingest.upgrade import Phase, upgrade_archive
-from turnlog.ingest.verification import check_archive
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.interface import CaredStore, KnownSession, find_sessions, read_all
-from turnlog.store.model import LOCAL
+from turnlog.ingest.verification import Phase, check_archive, upgrade_archive
+from turnlog.store.accounts import open_accounts
+from turnlog.store.interface import KnownSession, MaintainedStore, find_sessions, read_all
+from turnlog.store.model import LOCAL, ServerPlace, StorePlace
 from turnlog.store.opening import open_store, open_upgrade
-from turnlog.store.places import ServerPlace, StorePlace
 
 KILLS = 6
 """For each archive; many more were tried by hand, which find nothing else."""
@@ -239,7 +237,7 @@ def check_facts(name: str, place: StorePlace) -> None:
         assert simplify(accounts.list_audit(limit=10**6)) == expected["audit"]
 
 
-def describe_session(store: CaredStore, known: KnownSession) -> dict[str, Any]:
+def describe_session(store: MaintainedStore, known: KnownSession) -> dict[str, Any]:
     shown = [each for each in find_sessions(store, LOCAL, known.key) if each.key == known.key]
     [access] = store.list_access(LOCAL, [known.key])
     return {
@@ -270,7 +268,7 @@ def describe_session(store: CaredStore, known: KnownSession) -> dict[str, Any]:
     }
 
 
-def digest_bytes(store: CaredStore, source: str, generation: int) -> str:
+def digest_bytes(store: MaintainedStore, source: str, generation: int) -> str:
     return sha256(b"".join(read_all(store.archive, LOCAL, source, generation))).hexdigest()
 
 

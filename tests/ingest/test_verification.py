@@ -16,7 +16,7 @@ from session_records import list_messages, list_records
 from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import Checked, Disagreement, Subject, check_session, repair_session
-from turnlog.store.interface import CaredStore, Flaw, KnownSession, read_all
+from turnlog.store.interface import Flaw, KnownSession, MaintainedStore, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
@@ -35,7 +35,7 @@ class Archive:
         self.project = folder / "claude" / "projects" / "-home-ada-tea"
         shutil.copytree(DATA / "cli" / "tour", self.project)
         shutil.copy(DATA / "transcripts" / "turns" / "session.jsonl", self.project / "s1.jsonl")
-        self.store: CaredStore = open_store(self.path)
+        self.store: MaintainedStore = open_store(self.path)
         sync(self.store, self.path, locate_sessions([folder / "claude"]).sessions, origin="here")
 
     def tamper(self, change: Tampering) -> None:

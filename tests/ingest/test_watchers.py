@@ -187,18 +187,22 @@ def test_a_signal_handler_can_stop_it(open_watcher: Open, tmp_path: Path) -> Non
         signal.signal(signal.SIGALRM, before)
 
 
-def test_it_runs_until_it_is_stopped(open_watcher: Open, tmp_path: Path) -> None:
+def test_changes_are_told_until_it_is_stopped(open_watcher: Open, tmp_path: Path) -> None:
     watcher = open_watcher(tmp_path / "projects")
     (tmp_path / "projects").mkdir()
     told: list[set[Path]] = []
 
-    def on_change(paths: set[Path]) -> None:
-        told.append(paths)
-        if tmp_path / "projects" / "a.jsonl" in paths:
-            watcher.stop()
-        (tmp_path / "projects" / "a.jsonl").write_text(f"{len(told)}\n")
+    def run() -> None:
+        while not watcher.stopped:
+            paths = watcher.wait(60.0)
+            if not paths:
+                continue
+            told.append(paths)
+            if tmp_path / "projects" / "a.jsonl" in paths:
+                watcher.stop()
+            (tmp_path / "projects" / "a.jsonl").write_text(f"{len(told)}\n")
 
-    runner = threading.Thread(target=watcher.run, args=(on_change,))
+    runner = threading.Thread(target=run)
     runner.start()
     (tmp_path / "projects" / "b.jsonl").write_text("1\n")
     until = time.monotonic() + PATIENCE

@@ -15,7 +15,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 from command_line import invoke
 from turnlog.config import Settings
-from turnlog.ingest.durable_files import lock_file
+from turnlog.ingest.captured_files import lock_file
 from turnlog.ingest.lease import hold_lease
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.store.interface import KnownSession

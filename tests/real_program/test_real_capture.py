@@ -16,14 +16,13 @@ from real_program.captured import ASKED, MIRRORED, PIPED, UNATTENDED
 from real_program.recordings import make_once, run_apart
 from turnlog import Session, read
 from turnlog.config import Settings
-from turnlog.export.files import export_raw
-from turnlog.ingest.archived import find_transcript
+from turnlog.export.files import export_raw, find_transcript
 from turnlog.ingest.verification import check_session
 from turnlog.integrations.agent_sdk import TurnlogSessionStore
 from turnlog.messages import decode
 from turnlog.messages.hook_events import PreToolUseHookInput
 from turnlog.messages.sdk.messages import ResultMessage
-from turnlog.store.interface import CaredStore, KnownSession, read_all
+from turnlog.store.interface import KnownSession, MaintainedStore, read_all
 from turnlog.store.model import LOCAL, SourceKind
 from turnlog.store.opening import open_store
 from turnlog.transcripts.calls import Call
@@ -45,18 +44,18 @@ def told(folder: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[CaredStore]:
+def store(folder: Path) -> Iterator[MaintainedStore]:
     store = open_store(folder / "turnlog" / "turnlog.db", read_only=True)
     yield store
     store.close()
 
 
-def find(store: CaredStore, session_id: str) -> KnownSession:
+def find(store: MaintainedStore, session_id: str) -> KnownSession:
     [found] = [known for known in store.list_known(LOCAL) if known.session_id == session_id]
     return found
 
 
-def load(store: CaredStore, session_id: str, folder: Path) -> Session:
+def load(store: MaintainedStore, session_id: str, folder: Path) -> Session:
     """Return a session as its files say it, which are given back into a folder."""
     known = find(store, session_id)
     assert check_session(store, LOCAL, known).disagreements == ()
@@ -76,7 +75,7 @@ def describe(call: Call) -> tuple[str | None, str, str]:
 
 
 def test_a_session_that_was_mirrored_is_resumed_from_the_archive(
-    folder: Path, store: CaredStore, told: Any, tmp_path: Path
+    folder: Path, store: MaintainedStore, told: Any, tmp_path: Path
 ) -> None:
     assert [names[-1] for names in told["mirrored"]] == ["ResultMessage", "ResultMessage"]
     assert not any(folder.glob(f"config/projects/*/{MIRRORED}.jsonl"))
@@ -103,7 +102,7 @@ def test_the_sdk_finds_what_was_archived(folder: Path) -> None:
 
 
 def test_what_the_stream_the_hooks_and_the_file_of_a_run_say_agrees(
-    folder: Path, store: CaredStore, tmp_path: Path
+    folder: Path, store: MaintainedStore, tmp_path: Path
 ) -> None:
     known = find(store, PIPED)
     kinds = {source.kind for source in known.sources}
@@ -121,7 +120,9 @@ def test_what_the_stream_the_hooks_and_the_file_of_a_run_say_agrees(
     assert streamed.summary.reported_cost == whole.summary.reported_cost
 
 
-def test_the_stream_that_was_copied_on_is_what_was_kept(folder: Path, store: CaredStore, told: Any) -> None:
+def test_the_stream_that_was_copied_on_is_what_was_kept(
+    folder: Path, store: MaintainedStore, told: Any
+) -> None:
     kept = {Path(each.path).name: each for each in find(store, PIPED).sources}[f"{PIPED}.stream.jsonl"]
     data = b"".join(read_all(store.archive, LOCAL, kept.source, kept.generation))
     assert data == (folder / "stream-0.jsonl").read_bytes()
@@ -134,7 +135,7 @@ def test_every_line_that_was_captured_is_of_a_known_type(folder: Path) -> None:
     assert [name for name, problems in found.items() if problems] == []
 
 
-def test_nothing_is_allowed_where_nobody_is_asked(store: CaredStore, told: Any, tmp_path: Path) -> None:
+def test_nothing_is_allowed_where_nobody_is_asked(store: MaintainedStore, told: Any, tmp_path: Path) -> None:
     done = told["unattended"]
     assert (done["status"], done["made"], done["err"]) == (0, False, "")
     assert "Nobody can be asked" in done["out"]
@@ -143,7 +144,7 @@ def test_nothing_is_allowed_where_nobody_is_asked(store: CaredStore, told: Any, 
 
 
 def test_a_conversation_at_a_terminal_is_shown_asked_for_and_kept(
-    store: CaredStore, told: Any, tmp_path: Path
+    store: MaintainedStore, told: Any, tmp_path: Path
 ) -> None:
     done = told["asked"]
     assert (done["status"], done["made"]) == (0, True)

@@ -16,7 +16,7 @@ from real_program.recordings import Recording, make_once, run_apart
 from real_program.script import Scenario
 from turnlog.ingest.hook_install import LEFT_OUT
 from turnlog.messages.system import StopHookSummary
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.agent_status import AgentPhase, Why, advance
@@ -42,7 +42,7 @@ def told(folder: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[CaredStore]:
+def store(folder: Path) -> Iterator[MaintainedStore]:
     store = open_store(folder / "turnlog" / "turnlog.db", read_only=True)
     yield store
     store.close()
@@ -55,7 +55,7 @@ def scenario(request: pytest.FixtureRequest) -> Scenario:
     return found
 
 
-def list_deliveries(store: CaredStore, scenario: Scenario) -> list[HookDelivery]:
+def list_deliveries(store: MaintainedStore, scenario: Scenario) -> list[HookDelivery]:
     return store.list_deliveries(LOCAL, DeliveryFilter(session_id=scenario.session_id))
 
 
@@ -69,7 +69,7 @@ def test_the_command_installed_all_events_that_are_of_use(folder: Path) -> None:
 
 
 def test_every_hook_arrived_once_whatever_the_server_did(
-    folder: Path, store: CaredStore, report: Callable[[str], None]
+    folder: Path, store: MaintainedStore, report: Callable[[str], None]
 ) -> None:
     """Hooks that are none of turnlog's were told the same."""
     expected = Counter(as_text(json.loads(path.read_bytes())) for path in (folder / "hooks").iterdir())
@@ -82,7 +82,7 @@ def test_every_hook_arrived_once_whatever_the_server_did(
     report(f"{len(kept)} hooks, of {len({delivery.event_name for delivery in kept})} events")
 
 
-def test_a_server_that_runs_is_told_at_once(told: Any, store: CaredStore) -> None:
+def test_a_server_that_runs_is_told_at_once(told: Any, store: MaintainedStore) -> None:
     assert 0 < told["received"] <= len(list_deliveries(store, UP))
     assert told["spooled"] >= len(list_deliveries(store, DOWN))
 
@@ -92,7 +92,7 @@ def test_nothing_was_put_aside_and_nothing_is_left(folder: Path) -> None:
     assert not (folder / "turnlog" / "spool" / "aside").exists()
 
 
-def test_the_states_go_as_they_should(store: CaredStore, scenario: Scenario) -> None:
+def test_the_states_go_as_they_should(store: MaintainedStore, scenario: Scenario) -> None:
     status = None
     phases: list[tuple[AgentPhase, Why | None]] = []
     for delivery in list_deliveries(store, scenario):
@@ -105,7 +105,7 @@ def test_the_states_go_as_they_should(store: CaredStore, scenario: Scenario) -> 
     assert phases == [(AgentPhase.IDLE, None), *(turn * len(run.steps)), (AgentPhase.ENDED, None)]
 
 
-def test_the_tool_that_runs_is_the_one_that_was_begun(store: CaredStore) -> None:
+def test_the_tool_that_runs_is_the_one_that_was_begun(store: MaintainedStore) -> None:
     status = None
     for delivery in list_deliveries(store, UP):
         status = advance(status, delivery)
@@ -116,7 +116,7 @@ def test_the_tool_that_runs_is_the_one_that_was_begun(store: CaredStore) -> None
 
 
 def test_the_server_tells_them_in_the_shape_of_the_spec(
-    told: Any, store: CaredStore, scenario: Scenario
+    told: Any, store: MaintainedStore, scenario: Scenario
 ) -> None:
     expected = [
         (delivery.event_name, delivery.tool_name, delivery.received_ns // 1_000_000_000)
@@ -128,7 +128,7 @@ def test_the_server_tells_them_in_the_shape_of_the_spec(
     assert all(set(each) == {*each} and each["group"] in ("autonomous", "needs_you") for each in events)
 
 
-def test_both_channels_are_one_timeline(told: Any, store: CaredStore, scenario: Scenario) -> None:
+def test_both_channels_are_one_timeline(told: Any, store: MaintainedStore, scenario: Scenario) -> None:
     """Each event is there once, those of a call under the message that made it, and none before it.
 
     The end of a session is no event (spec 002).
@@ -153,7 +153,7 @@ def test_both_channels_are_one_timeline(told: Any, store: CaredStore, scenario: 
     assert len(told_prompts) == len(run.steps)
 
 
-def test_calls_and_hooks_name_each_other(folder: Path, store: CaredStore, scenario: Scenario) -> None:
+def test_calls_and_hooks_name_each_other(folder: Path, store: MaintainedStore, scenario: Scenario) -> None:
     calls = Recording(scenario, folder).calls
     named = {
         delivery.tool_use_id
@@ -164,7 +164,7 @@ def test_calls_and_hooks_name_each_other(folder: Path, store: CaredStore, scenar
     assert named >= NAMED
 
 
-def test_the_cost_is_the_programs_own(folder: Path, store: CaredStore, scenario: Scenario) -> None:
+def test_the_cost_is_the_programs_own(folder: Path, store: MaintainedStore, scenario: Scenario) -> None:
     recording = Recording(scenario, folder)
     cost = Prices().build_bill(recording.usage.list_messages(scenario.session_id)).cost
     assert abs(cost - recording.reported_cost) < Decimal("0.000000001")

@@ -15,8 +15,8 @@ from turnlog.errors import StoreError
 from turnlog.server.audit import VISIT_SECONDS, Auditor, Look
 from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR, Caller, CallerKind
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, User, UserRole
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_model import Action, AuditEntry, TokenKind, User, UserRole
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.model import Visibility
 
 SHARED = Told(number=1, person="ben", project="web", chosen=Visibility.TEAM, hooks=1)

@@ -15,7 +15,7 @@ import pytest
 from server_app import Answer, Served, serving
 from turnlog.ingest.spool import Spool
 from turnlog.server.routes.hooks import HookReceiver
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks import HookDelivery
@@ -26,7 +26,7 @@ NOW = 1_790_000_000_123_456_789
 class Hooked:
     """A server, its archive, and its receiver."""
 
-    def __init__(self, served: Served, store: CaredStore, home: Path) -> None:
+    def __init__(self, served: Served, store: MaintainedStore, home: Path) -> None:
         self.served = served
         self.store = store
         self.spool = Spool(home / "spool")

@@ -15,7 +15,7 @@ from msgspec import Raw
 from server_app import Served, serving
 from turnlog.ingest.spool import Spool
 from turnlog.ingest.spool_import import import_spool
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import hooks as deliveries
@@ -68,20 +68,20 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Decoded:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[CaredStore]:
+def store(tmp_path: Path) -> Iterator[MaintainedStore]:
     opened = open_store(tmp_path / "turnlog.db")
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def served(store: CaredStore, tmp_path: Path) -> Iterator[Served]:
+def served(store: MaintainedStore, tmp_path: Path) -> Iterator[Served]:
     with serving(tmp_path) as running:
         yield running
 
 
 def test_what_is_sent_to_a_server_is_decoded_once_and_once_more_for_the_board(
-    served: Served, store: CaredStore, decoded: Decoded
+    served: Served, store: MaintainedStore, decoded: Decoded
 ) -> None:
     for number, payload in enumerate(decoded.payloads):
         headers = served.bearer | {"X-Turnlog-Delivery": name_delivery(number)}
@@ -93,7 +93,9 @@ def test_what_is_sent_to_a_server_is_decoded_once_and_once_more_for_the_board(
     assert decoded.take() == [2, 1] * (COUNT // 2)
 
 
-def test_what_lies_in_the_spool_is_decoded_once(store: CaredStore, tmp_path: Path, decoded: Decoded) -> None:
+def test_what_lies_in_the_spool_is_decoded_once(
+    store: MaintainedStore, tmp_path: Path, decoded: Decoded
+) -> None:
     folder = tmp_path / "left"
     folder.mkdir()
     singles, batch = decoded.payloads[: COUNT // 2], decoded.payloads[COUNT // 2 :]
@@ -105,7 +107,7 @@ def test_what_lies_in_the_spool_is_decoded_once(store: CaredStore, tmp_path: Pat
     assert decoded.take() == [1] * COUNT
 
 
-def test_what_is_shown_is_decoded_once(served: Served, store: CaredStore, decoded: Decoded) -> None:
+def test_what_is_shown_is_decoded_once(served: Served, store: MaintainedStore, decoded: Decoded) -> None:
     now = time.time_ns()
     built = [build_delivery(f"d{at}", now + at, payload) for at, payload in enumerate(decoded.payloads)]
     store.add_deliveries(LOCAL, built)
@@ -119,7 +121,7 @@ def test_what_is_shown_is_decoded_once(served: Served, store: CaredStore, decode
 
 
 def test_a_board_decodes_what_is_new_and_what_its_cards_show(
-    served: Served, store: CaredStore, decoded: Decoded
+    served: Served, store: MaintainedStore, decoded: Decoded
 ) -> None:
     now = time.time_ns()
     *before, last = (

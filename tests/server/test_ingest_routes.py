@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from ingest.pushed_store import check_sound
 from server_app import Answer, Served, serving
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.push.pusher import describe, gather
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.pusher import describe, gather
+from turnlog.ingest.upload_protocol import (
     LARGEST_BODY,
     LARGEST_UPLOAD,
     MEDIA_TYPE,
@@ -37,7 +37,7 @@ from turnlog.ingest.uploads.protocol import (
 )
 from turnlog.server.errors import RequestError
 from turnlog.server.routes.ingest import UploadProcess
-from turnlog.store.interface import CaredStore, KnownSession, find_known, read_all
+from turnlog.store.interface import KnownSession, MaintainedStore, find_known, read_all
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
@@ -107,7 +107,7 @@ def server(home: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def store(home: Path, server: Served) -> Iterator[CaredStore]:
+def store(home: Path, server: Served) -> Iterator[MaintainedStore]:
     store = open_store(home / "turnlog.db", read_only=True)
     yield store
     store.close()
@@ -119,20 +119,20 @@ def machine(server: Served, tmp_path: Path) -> Machine:
 
 
 @pytest.fixture
-def unchanged(store: CaredStore) -> Iterator[None]:
+def unchanged(store: MaintainedStore) -> Iterator[None]:
     """Nothing is written meanwhile."""
     before = store.read_feed(LOCAL).last, list(store.list_known(LOCAL))
     yield
     assert (store.read_feed(LOCAL).last, list(store.list_known(LOCAL))) == before
 
 
-def read_back(store: CaredStore, machine: Machine) -> bytes:
+def read_back(store: MaintainedStore, machine: Machine) -> bytes:
     assert machine.known is not None
     [source] = machine.known.sources
     return b"".join(read_all(store.archive, LOCAL, source.source, source.generation))
 
 
-def test_what_is_answered_is_there(machine: Machine, store: CaredStore) -> None:
+def test_what_is_answered_is_there(machine: Machine, store: MaintainedStore) -> None:
     machine.write(make_lines(5))
     machine.push()
     assert read_back(store, machine) == machine.path.read_bytes()
@@ -147,7 +147,7 @@ def test_what_is_answered_is_there(machine: Machine, store: CaredStore) -> None:
     check_sound(store)
 
 
-def test_parts_of_a_session_follow_each_other(machine: Machine, store: CaredStore) -> None:
+def test_parts_of_a_session_follow_each_other(machine: Machine, store: MaintainedStore) -> None:
     machine.write(make_lines(40))
     parts = 0
     while machine.known is None or machine.known.sources[0].length < machine.path.stat().st_size:
@@ -157,7 +157,7 @@ def test_parts_of_a_session_follow_each_other(machine: Machine, store: CaredStor
     assert read_back(store, machine) == machine.path.read_bytes()
 
 
-def test_a_session_that_comes_again_changes_nothing(machine: Machine, store: CaredStore) -> None:
+def test_a_session_that_comes_again_changes_nothing(machine: Machine, store: MaintainedStore) -> None:
     machine.write(make_lines(5))
     upload = machine.gather()
     machine.push()
@@ -170,7 +170,9 @@ def test_a_session_that_comes_again_changes_nothing(machine: Machine, store: Car
     assert read_back(store, machine) == machine.path.read_bytes()
 
 
-def test_parts_that_come_in_another_order_are_told_what_is_there(machine: Machine, store: CaredStore) -> None:
+def test_parts_that_come_in_another_order_are_told_what_is_there(
+    machine: Machine, store: MaintainedStore
+) -> None:
     machine.write(make_lines(20))
     uploads = []
     probe = machine.known
@@ -308,7 +310,7 @@ def test_what_follows_on_other_bytes_is_not_taken(machine: Machine) -> None:
 
 
 def test_a_machine_cannot_change_what_is_anothers(
-    machine: Machine, server: Served, store: CaredStore, tmp_path: Path
+    machine: Machine, server: Served, store: MaintainedStore, tmp_path: Path
 ) -> None:
     machine.write(make_lines(5))
     machine.push()
@@ -367,7 +369,7 @@ def test_what_was_forgotten_is_not_taken(machine: Machine, server: Served, home:
     assert upload.key in state["forgotten"]
 
 
-def test_what_is_there_is_told_in_pages(server: Served, store: CaredStore, tmp_path: Path) -> None:
+def test_what_is_there_is_told_in_pages(server: Served, store: MaintainedStore, tmp_path: Path) -> None:
     origin = "c" * 32
     for number in range(5):
         machine = Machine(server, tmp_path / str(number), origin)
@@ -387,7 +389,7 @@ def test_what_is_there_is_told_in_pages(server: Served, store: CaredStore, tmp_p
     assert len(keys) == 5
 
 
-def test_hook_deliveries_are_kept_once_and_when_they_were(machine: Machine, store: CaredStore) -> None:
+def test_hook_deliveries_are_kept_once_and_when_they_were(machine: Machine, store: MaintainedStore) -> None:
     now = time.time_ns()
     # A clock that is years behind, one that is right, and one that is years ahead.
     times = [now - 9 * 10**16 + 1, now + 1, now + 9 * 10**16 + 1]
@@ -417,7 +419,7 @@ def test_a_delivery_has_a_name_that_one_can_have(machine: Machine, name: str) ->
     assert (answer.status, answer.code) == (422, "damaged")
 
 
-def test_what_takes_uploads_is_started_again(machine: Machine, store: CaredStore) -> None:
+def test_what_takes_uploads_is_started_again(machine: Machine, store: MaintainedStore) -> None:
     machine.write(make_lines(5))
     machine.push()
     machine.write(make_lines(5, first=5))
@@ -476,7 +478,7 @@ def read_memory(pid: int) -> int:
 
 
 def test_bytes_of_a_session_can_be_read_as_of_any_other(
-    machine: Machine, server: Served, store: CaredStore
+    machine: Machine, server: Served, store: MaintainedStore
 ) -> None:
     machine.write(make_lines(5))
     machine.push()

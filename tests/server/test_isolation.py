@@ -31,7 +31,7 @@ from team_worlds import (
     name_machine,
     write_files,
 )
-from turnlog.store.accounts.interface import UserRole
+from turnlog.store.account_model import UserRole
 from turnlog.store.model import LOCAL, Visibility, find_access
 
 TEAMS = int(os.environ.get("TURNLOG_TEAMS", "1"))

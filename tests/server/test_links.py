@@ -20,7 +20,7 @@ from server_app import Answer
 from team_worlds import AT_NS, Told, World, making_world, name_machine, write_files
 from turnlog.ingest.pipeline import sync
 from turnlog.server.app import build_schema
-from turnlog.store.marks import MarkChange
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts import locate_sessions
 from turnlog.transcripts.hooks import build_delivery

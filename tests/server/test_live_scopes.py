@@ -9,9 +9,9 @@ import pytest
 
 from live_client import LiveClient, listening
 from team_worlds import Told, World, making_world, name_machine, write_files
-from turnlog.store.accounts.interface import TokenKind, UserRole
+from turnlog.store.account_model import TokenKind, UserRole
 from turnlog.store.interface import find_sessions
-from turnlog.store.marks import MarkChange
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts.hooks import build_delivery
 

@@ -17,8 +17,8 @@ from server_app import serving
 from team_server import Team, cookie_of, serving_team
 from turnlog.server.requests import ServerContext
 from turnlog.server.security.guard import FailureLimit
-from turnlog.store.accounts.interface import Action, AuditFilter, TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_model import Action, AuditFilter, TokenKind, UserRole
+from turnlog.store.accounts import open_accounts
 
 
 @pytest.fixture

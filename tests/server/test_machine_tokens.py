@@ -15,15 +15,14 @@ from command_line import run
 from team_server import Team, serving_team
 from turnlog.errors import PushError
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.push.client import PushClient, SessionResult
-from turnlog.ingest.push.hooks import SpooledHooks
-from turnlog.ingest.push.pusher import describe, gather
+from turnlog.ingest.machine import Exclusion, find_origin
+from turnlog.ingest.push_client import PushClient, SessionResult
+from turnlog.ingest.push_collector import SpooledHooks
+from turnlog.ingest.pusher import describe, gather
 from turnlog.ingest.spool import Spool, make_delivery_id
-from turnlog.ingest.uploads.protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
-from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.ingest.upload_protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -38,7 +37,7 @@ _numbers = iter(range(1, 1 << 20))
 class Pushed:
     """A server with people, and machines that push to it."""
 
-    def __init__(self, team: Team, store: CaredStore, home: Path) -> None:
+    def __init__(self, team: Team, store: MaintainedStore, home: Path) -> None:
         self.team = team
         self.store = store
         self.home = home
@@ -234,7 +233,7 @@ def test_with_a_new_token_it_goes_on_where_it_was(pushed: Pushed, tmp_path: Path
     payload = {"hook_event_name": "Stop", "session_id": session_id}
     (spool.folder / f"{name}.json").write_text(json.dumps(payload))
     with pushed.connecting(tokens[0], origin, find_token=lambda: tokens[-1]) as client:
-        hooks = SpooledHooks(client, spool, origin=origin, machine=Machine(), exclusion=Exclusion(()))
+        hooks = SpooledHooks(client, spool, origin, Machine(), Exclusion(()))
         client.fetch_state()
         [token] = [each for each in pushed.team.accounts.list_tokens("ben") if each.origin == origin]
         pushed.team.accounts.revoke_token(token.id)

@@ -20,7 +20,7 @@ from turnlog.server.requests import ServerContext
 from turnlog.server.routes.mission_control import count_columns
 from turnlog.server.session_states import Column, StateChange
 from turnlog.server.state_watch import StateTracker, StateWatch
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.agent_status import Why
 
@@ -31,21 +31,21 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(place: Path) -> Iterator[CaredStore]:
+def store(place: Path) -> Iterator[MaintainedStore]:
     opened = open_store(place)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def board(store: CaredStore, tmp_path: Path) -> Iterator[Served]:
+def board(store: MaintainedStore, tmp_path: Path) -> Iterator[Served]:
     around = ServerContext(config_dirs=(tmp_path / "claude",))
     with serving(tmp_path / "home", store=store, around=around) as running:
         yield running
 
 
 @pytest.fixture
-def told(store: CaredStore, place: Path) -> Told:
+def told(store: MaintainedStore, place: Path) -> Told:
     return Told(store, place, time.time_ns(), "5e551011-0000-4000-8000-000000000001")
 
 
@@ -246,7 +246,7 @@ def test_deliveries_that_come_late_are_put_in_their_place(board: Served, told: T
     assert [each["kind"] for each in span["intervals"]] == ["working", "waiting"]
 
 
-def test_those_that_wait_longest_come_first(board: Served, store: CaredStore, place: Path) -> None:
+def test_those_that_wait_longest_come_first(board: Served, store: MaintainedStore, place: Path) -> None:
     now = time.time_ns()
     for name, ago in (("b", 30), ("a", 20), ("c", 40)):
         Told(store, place, now, name).hook("Notification", ago, notification_type="idle_prompt")
@@ -255,14 +255,16 @@ def test_those_that_wait_longest_come_first(board: Served, store: CaredStore, pl
     assert [card["session_id"] for card in get_board(board)["sessions"]] == ["c", "b", "a", "d", "e"]
 
 
-def test_what_is_old_is_left_out(board: Served, told: Told, store: CaredStore, place: Path) -> None:
+def test_what_is_old_is_left_out(board: Served, told: Told, store: MaintainedStore, place: Path) -> None:
     told.hook("UserPromptSubmit", 25 * 3600)
     assert get_board(board)["sessions"] == []
     Told(store, place, time.time_ns(), "new").hook("UserPromptSubmit", 1)
     assert [card["session_id"] for card in get_board(board)["sessions"]] == ["new"]
 
 
-def test_a_change_of_column_is_told_once(board: Served, told: Told, store: CaredStore, place: Path) -> None:
+def test_a_change_of_column_is_told_once(
+    board: Served, told: Told, store: MaintainedStore, place: Path
+) -> None:
     with listening(board) as client:
         client.read("hello")
         told.hook("UserPromptSubmit", 50, prompt="Make tea")
@@ -285,7 +287,7 @@ def test_a_change_of_column_is_told_once(board: Served, told: Told, store: Cared
     assert {event.id for event in (first, second, third)} == {None}
 
 
-def test_after_a_restart_the_board_is_the_same(store: CaredStore, place: Path, tmp_path: Path) -> None:
+def test_after_a_restart_the_board_is_the_same(store: MaintainedStore, place: Path, tmp_path: Path) -> None:
     now = time.time_ns()
     for number in range(6):
         told = Told(store, place, now, f"session-{number}")
@@ -314,7 +316,7 @@ def test_after_a_restart_the_board_is_the_same(store: CaredStore, place: Path, t
     assert shown[0] == shown[1] == shown[2] == shown[3]
 
 
-def test_columns_are_counted(store: CaredStore, place: Path) -> None:
+def test_columns_are_counted(store: MaintainedStore, place: Path) -> None:
     now = time.time_ns()
     for name, event in (("a", "UserPromptSubmit"), ("b", "UserPromptSubmit"), ("c", "StopFailure")):
         Told(store, place, now, name).hook(event, 5)
@@ -322,7 +324,7 @@ def test_columns_are_counted(store: CaredStore, place: Path) -> None:
     assert (counted[Column.WORKING], counted[Column.NEEDS_YOU], counted[Column.DONE]) == (2, 1, 0)
 
 
-def test_a_fold_that_goes_on_is_the_fold_of_all(store: CaredStore, place: Path) -> None:
+def test_a_fold_that_goes_on_is_the_fold_of_all(store: MaintainedStore, place: Path) -> None:
     told = Told(store, place, time.time_ns(), "one")
     watch = StateWatch(store)
     names = ["UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"]
@@ -337,7 +339,7 @@ def test_a_fold_that_goes_on_is_the_fold_of_all(store: CaredStore, place: Path) 
     assert kept.last_ns == told.at(2000 - 1199)
 
 
-def test_what_changes_without_a_word_is_noticed_later(store: CaredStore, place: Path) -> None:
+def test_what_changes_without_a_word_is_noticed_later(store: MaintainedStore, place: Path) -> None:
     """As an answer that turns out to have been the last."""
     now = [time.time_ns()]
     changes: list[StateChange] = []

@@ -34,7 +34,7 @@ from turnlog.server.notifications import (
 )
 from turnlog.server.requests import ServerContext
 from turnlog.server.session_states import Column, Evidence, SessionState, StateChange
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 from turnlog.transcripts.agent_status import AgentPhase, Why
 
@@ -293,21 +293,21 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[CaredStore]:
+def store(tmp_path: Path) -> Iterator[MaintainedStore]:
     opened = open_store(tmp_path / "turnlog.db")
     yield opened
     opened.close()
 
 
 @contextmanager
-def serving_with(store: CaredStore, tmp_path: Path, settings: NotificationSettings) -> Iterator[Served]:
+def serving_with(store: MaintainedStore, tmp_path: Path, settings: NotificationSettings) -> Iterator[Served]:
     around = ServerContext(notifications=settings)
     with serving(tmp_path / "home", store=store, around=around) as running:
         yield running
 
 
 def test_a_session_that_begins_to_wait_is_told_everywhere(
-    store: CaredStore, tmp_path: Path, shown: Path
+    store: MaintainedStore, tmp_path: Path, shown: Path
 ) -> None:
     with listening_on() as listener:
         settings = NotificationSettings(desktop=True, webhooks=(f"{listener.url}/hook",))
@@ -324,7 +324,7 @@ def test_a_session_that_begins_to_wait_is_told_everywhere(
     assert shown.read_text().split("\0")[:4] == ["--app-name=turnlog", "--", "turnlog", "s1 needs a permission"]
 
 
-def test_what_waited_before_the_server_started_is_no_news(store: CaredStore, tmp_path: Path) -> None:
+def test_what_waited_before_the_server_started_is_no_news(store: MaintainedStore, tmp_path: Path) -> None:
     with listening_on() as listener:
         settings = NotificationSettings(webhooks=(listener.url,))
         old = Told(store, tmp_path / "turnlog.db", time.time_ns(), "old")
@@ -337,7 +337,7 @@ def test_what_waited_before_the_server_started_is_no_news(store: CaredStore, tmp
     assert (body["session_id"], listener.got.empty()) == ("new", True)
 
 
-def test_the_api_says_who_is_told_without_secrets(store: CaredStore, tmp_path: Path, shown: Path) -> None:
+def test_the_api_says_who_is_told_without_secrets(store: MaintainedStore, tmp_path: Path, shown: Path) -> None:
     with listening_on(500) as listener:
         address = f"{listener.url.replace('://', '://ada:secret@')}/hook?token=x"
         settings = NotificationSettings(desktop=True, webhooks=(address,), on=(Occasion.WAITS,))

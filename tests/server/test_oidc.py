@@ -14,7 +14,7 @@ from oidc_login import Browser, LoginProvider, providing, read_query
 from team_server import Team, serving_team
 from turnlog.config import OidcSettings
 from turnlog.server.requests import ServerContext
-from turnlog.store.accounts.interface import Action, PendingLogin, UserRole
+from turnlog.store.account_model import Action, PendingLogin, UserRole
 
 SECRET = "provider-secret"
 

@@ -11,7 +11,7 @@ from team_server import Team, serving_team
 from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR as OPERATOR_CALLER
 from turnlog.server.security.callers import Caller, CallerKind, check_policy
-from turnlog.store.accounts.interface import Link, TokenKind, User, UserRole
+from turnlog.store.account_model import Link, TokenKind, User, UserRole
 
 OPERATOR = frozenset({"operator"})
 ADMINS = OPERATOR | {"admin"}

@@ -21,7 +21,7 @@ import pytest
 
 from command_line import TIMEOUT, TURNLOG, environment, run, show_in_terminal
 from turnlog.cli.serve import has_screen
-from turnlog.demo.plays import PLAYS
+from turnlog.demo import PLAYS
 from turnlog.server.http_server import build_url, listen
 from turnlog.server.processes import AlreadyServingError, Presence, claim
 

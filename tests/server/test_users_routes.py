@@ -10,7 +10,7 @@ import pytest
 
 from server_app import Answer
 from team_server import Team, serving_team
-from turnlog.store.accounts.interface import Action, UserRole
+from turnlog.store.account_model import Action, UserRole
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 

@@ -12,11 +12,11 @@ import pytest
 from postgres_server import make_archive
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.accounts import open_accounts
 from turnlog.store.catalogue.postgres import PostgresConnection
 from turnlog.store.catalogue.sqlite import SqliteConnection
+from turnlog.store.model import ServerPlace, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts import locate_sessions
 

@@ -19,7 +19,7 @@ from turnlog.export.files import export_raw, restore_session
 from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import verify_session
-from turnlog.store.interface import CaredStore, find_known, find_sessions
+from turnlog.store.interface import MaintainedStore, find_known, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import list_dumped, locate_path
@@ -78,7 +78,7 @@ FORMS = pytest.mark.parametrize("form", [by_line, as_array, as_pretty_array, win
 class Kept:
     """An archive of what was synced."""
 
-    def __init__(self, store: CaredStore, place: Path) -> None:
+    def __init__(self, store: MaintainedStore, place: Path) -> None:
         self.store = store
         self._place = place
 

@@ -16,6 +16,7 @@ from turnlog.store.lists import (
     FEWEST_ALIKE,
     Cursor,
     Facets,
+    Marks,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -28,7 +29,6 @@ from turnlog.store.lists import (
     list_model_forms,
     sort_projects,
 )
-from turnlog.store.marks import Marks
 from turnlog.store.model import Visibility
 
 _Value = int | float | str | None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from store.memory_seeing import is_own
 from store.memory_state import MarkEntry, State
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.lists import MarkChange, MarkedSession, Marks, undo_change
 from turnlog.store.model import Scope
 
 
@@ -48,7 +48,7 @@ def undo_mark(state: State, scope: Scope) -> list[MarkedSession]:
         if entry.operation == max(standing) and is_own(state, scope, entry.session):
             earlier = [each.marks for each in own[: own.index(entry)] if each.session == entry.session]
             now = find_marks(state, owner, entry.session) or Marks()
-            after = take_back(earlier[-1] if earlier else Marks(), entry.marks, now)
+            after = undo_change(earlier[-1] if earlier else Marks(), entry.marks, now)
             _add(state, MarkEntry(owner, entry.session, operation, entry.operation, after, author))
             done.append(MarkedSession(key=entry.session, before=now, after=after))
     return done

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 
+from memory_session import MemorySession
 from store.memory_lists import list_facets, list_projects, list_sessions
 from store.memory_marks import mark, undo_mark
 from store.memory_people import MemoryPeople, Shared
@@ -21,18 +22,18 @@ from turnlog.store.interface import Feed, KnownSession, KnownSource, Maintenance
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
+    MarkChange,
+    MarkedSession,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
     SessionPage,
     StoredProject,
 )
-from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import SearchOrder, SearchPage
-from turnlog.store.usage.recounting import RecountedUsage
-from turnlog.testing.memory_session import MemorySession
+from turnlog.store.usage_recount import RecountedUsage
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.sessions import SessionActions
 

@@ -17,7 +17,7 @@ from turnlog.store.search.paging import (
     decode_cursor,
     encode_cursor,
 )
-from turnlog.testing.scanning import Scan
+from turnlog.testing.checks import Scan
 
 _MOST = 1000
 """How many passages a line has at most."""

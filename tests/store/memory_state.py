@@ -9,9 +9,9 @@ from turnlog.errors import ArchiveError, StoreError
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.frames import open_frame
 from turnlog.store.interface import ChangeEntry, ChangeKind
-from turnlog.store.marks import Marks
+from turnlog.store.lists import Marks
 from turnlog.store.model import Machine, SourceKind, Visibility
-from turnlog.testing.contracts.feed import merge_derived
+from turnlog.testing.batch_contract import merge_derived
 from turnlog.transcripts.session_files import Change, Checkpoint
 
 

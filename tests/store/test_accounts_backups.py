@@ -9,11 +9,11 @@ import pytest
 
 from postgres_server import make_database
 from turnlog.errors import StoreError
-from turnlog.store.accounts.copies import back_up_accounts, find_copy, find_file, restore_store
-from turnlog.store.accounts.interface import Action, AuditEntry, Identity, TokenKind, UserRole
-from turnlog.store.accounts.opening import check_accounts, open_accounts
+from turnlog.store.account_backups import back_up_accounts, find_copy, restore_store
+from turnlog.store.account_model import Action, AuditEntry, Identity, TokenKind, UserRole
+from turnlog.store.accounts import check_accounts, find_file, open_accounts
+from turnlog.store.model import ServerPlace, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 
 
 def make_place(engine: str, home: Path) -> StorePlace:

@@ -11,10 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from contracts.accounts import Clock
 from turnlog.errors import AccountError
-from turnlog.store.accounts.interface import TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.testing.accounts_contract import Clock
+from turnlog.store.account_model import TokenKind, UserRole
+from turnlog.store.accounts import open_accounts
 
 NAMES = st.sampled_from(["ada", "ben", "cleo"])
 ROLES = st.sampled_from([*UserRole])

@@ -10,12 +10,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from contracts.accounts import AccountsContract
 from postgres_server import start_server
 from turnlog.errors import NewerStoreError, StoreError
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.places import ServerPlace
-from turnlog.testing.accounts_contract import AccountsContract
+from turnlog.store.account_model import Action, AuditEntry, TokenKind, UserRole
+from turnlog.store.accounts import Accounts, open_accounts
+from turnlog.store.model import ServerPlace
 
 _TEMPLATE: dict[str, str] = {}
 _PLACES: dict[Path, ServerPlace] = {}

@@ -13,13 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from contracts.accounts import AccountsContract
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import find_file
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, TokenKind, UserRole, digest_secret
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.accounts.stored import ACCOUNT_OPTIONS, ACCOUNT_STEPS, StoredAccounts
+from turnlog.store.account_model import Action, AuditEntry, TokenKind, UserRole, digest_secret
+from turnlog.store.accounts import ACCOUNT_OPTIONS, ACCOUNT_STEPS, Accounts, find_file, open_accounts
 from turnlog.store.catalogue.sqlite import Options, SqliteDatabase
-from turnlog.testing.accounts_contract import AccountsContract
 
 IMPATIENT = Options(busy_seconds=0.05, application_id=ACCOUNT_OPTIONS.application_id, lasting=True)
 
@@ -120,7 +118,7 @@ def test_other_databases_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_locked_file_still_lets_in_and_says_so_where_it_must_write(tmp_path: Path) -> None:
     with closing(
-        StoredAccounts(SqliteDatabase(tmp_path / "accounts.db", ACCOUNT_STEPS, IMPATIENT), time.time_ns)
+        Accounts(SqliteDatabase(tmp_path / "accounts.db", ACCOUNT_STEPS, IMPATIENT), time.time_ns)
     ) as accounts:
         accounts.add_user("ada", UserRole.ADMIN)
         _, secret = accounts.create_token("ada", TokenKind.PERSONAL, "")

@@ -11,12 +11,12 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import restore_store
-from turnlog.store.interface import CaredStore
+from turnlog.store.account_backups import restore_store
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_in_backup, open_store
-from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_batch, make_key, make_lines
+from turnlog.testing.checks import collect_answers
 
 
 @pytest.fixture
@@ -25,19 +25,19 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(place: Path) -> Iterator[CaredStore]:
+def store(place: Path) -> Iterator[MaintainedStore]:
     store = open_store(place)
     add(store, "one")
     yield store
     store.close()
 
 
-def add(store: CaredStore, name: str, count: int = 3) -> str:
+def add(store: MaintainedStore, name: str, count: int = 3) -> str:
     store.apply([make_batch({f"{name}.jsonl": make_lines(count)}, session_id=name)])
     return make_key(name)
 
 
-def test_a_backup_answers_as_the_store_does(store: CaredStore, tmp_path: Path) -> None:
+def test_a_backup_answers_as_the_store_does(store: MaintainedStore, tmp_path: Path) -> None:
     target = tmp_path / "backups" / "one.db"
     target.parent.mkdir()
     told: list[tuple[int, int]] = []
@@ -52,7 +52,9 @@ def test_a_backup_answers_as_the_store_does(store: CaredStore, tmp_path: Path) -
     assert backup.size == target.stat().st_size
 
 
-def test_a_backup_overwrites_nothing_unless_told_to(store: CaredStore, place: Path, tmp_path: Path) -> None:
+def test_a_backup_overwrites_nothing_unless_told_to(
+    store: MaintainedStore, place: Path, tmp_path: Path
+) -> None:
     target = tmp_path / "one.db"
     target.write_bytes(b"mine")
     with pytest.raises(StoreError, match="already exists"):
@@ -68,7 +70,9 @@ def test_a_backup_overwrites_nothing_unless_told_to(store: CaredStore, place: Pa
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_backup_is_one_state_while_a_writer_works(store: CaredStore, place: Path, tmp_path: Path) -> None:
+def test_a_backup_is_one_state_while_a_writer_works(
+    store: MaintainedStore, place: Path, tmp_path: Path
+) -> None:
     for number in range(30):
         add(store, f"before-{number}", 40)
     done = threading.Event()
@@ -120,7 +124,9 @@ def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_backup_that_has_a_session_is_told_from_one_that_has_not(store: CaredStore, tmp_path: Path) -> None:
+def test_a_backup_that_has_a_session_is_told_from_one_that_has_not(
+    store: MaintainedStore, tmp_path: Path
+) -> None:
     first = store.back_up(tmp_path / "first.db")
     key = add(store, "two")
     second = store.back_up(tmp_path / "second.db")
@@ -132,7 +138,7 @@ def test_a_backup_that_has_a_session_is_told_from_one_that_has_not(store: CaredS
 
 
 def test_a_backup_takes_the_place_of_the_store_which_is_kept(
-    store: CaredStore, place: Path, tmp_path: Path
+    store: MaintainedStore, place: Path, tmp_path: Path
 ) -> None:
     store.back_up(tmp_path / "first.db")
     before = collect_answers(store, LOCAL)
@@ -154,7 +160,7 @@ def test_a_backup_takes_the_place_of_the_store_which_is_kept(
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_backup(
-    store: CaredStore, place: Path, tmp_path: Path
+    store: MaintainedStore, place: Path, tmp_path: Path
 ) -> None:
     key = add(store, "two")
     store.back_up(tmp_path / "first.db")
@@ -167,7 +173,7 @@ def test_what_was_forgotten_does_not_come_back_with_a_backup(
     now.close()
 
 
-def test_a_backup_can_be_put_where_no_store_is(store: CaredStore, tmp_path: Path) -> None:
+def test_a_backup_can_be_put_where_no_store_is(store: MaintainedStore, tmp_path: Path) -> None:
     store.back_up(tmp_path / "first.db")
     place = tmp_path / "new" / "turnlog.db"
     assert restore_store(place, tmp_path / "first.db").kept is None
@@ -176,7 +182,7 @@ def test_a_backup_can_be_put_where_no_store_is(store: CaredStore, tmp_path: Path
     now.close()
 
 
-def test_a_damaged_store_is_replaced_and_kept(store: CaredStore, place: Path, tmp_path: Path) -> None:
+def test_a_damaged_store_is_replaced_and_kept(store: MaintainedStore, place: Path, tmp_path: Path) -> None:
     store.back_up(tmp_path / "first.db")
     store.close()
     place.write_bytes(b"no database at all" * 1000)
@@ -187,7 +193,7 @@ def test_a_damaged_store_is_replaced_and_kept(store: CaredStore, place: Path, tm
 
 
 def test_what_is_no_backup_is_refused_and_nothing_is_changed(
-    store: CaredStore, place: Path, tmp_path: Path
+    store: MaintainedStore, place: Path, tmp_path: Path
 ) -> None:
     before = collect_answers(store, LOCAL)
     store.close()
@@ -218,7 +224,7 @@ def test_what_is_no_backup_is_refused_and_nothing_is_changed(
     again.close()
 
 
-def test_a_store_that_is_in_use_is_not_replaced(store: CaredStore, place: Path, tmp_path: Path) -> None:
+def test_a_store_that_is_in_use_is_not_replaced(store: MaintainedStore, place: Path, tmp_path: Path) -> None:
     store.back_up(tmp_path / "first.db")
     with pytest.raises(BusyStoreError, match="in use by another process"):
         restore_store(place, tmp_path / "first.db")

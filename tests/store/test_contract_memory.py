@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from contracts.people import PeopleContract
 from store.memory_people import Shared
 from store.memory_reference import MemoryStore
 from turnlog.store.interface import Store
-from turnlog.testing.contracts.people import PeopleContract
 from turnlog.testing.store_contract import StoreContract
 
 

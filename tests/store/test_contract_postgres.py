@@ -6,22 +6,22 @@ from pathlib import Path
 
 import psycopg
 
+from contracts.engine import EngineContract
 from postgres_server import make_archive
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.testing.store_contract import CaredStoreContract
 
 PLACES: dict[Path, ServerPlace] = {}
 """Which database a test's folder stands for."""
 
 
-class TestContract(CaredStoreContract):
-    def make_store(self, tmp_path: Path) -> CaredStore:
+class TestContract(EngineContract):
+    def make_store(self, tmp_path: Path) -> MaintainedStore:
         PLACES[tmp_path] = ServerPlace(make_archive(), tmp_path)
         return self.reopen(tmp_path)
 
-    def reopen(self, tmp_path: Path) -> CaredStore:
+    def reopen(self, tmp_path: Path) -> MaintainedStore:
         return open_store(PLACES[tmp_path])
 
     def spoil_records(self, tmp_path: Path, key: str) -> None:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.interface import CaredStore
+from contracts.engine import EngineContract
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
-from turnlog.testing.store_contract import CaredStoreContract
 
 
-class TestContract(CaredStoreContract):
-    def make_store(self, tmp_path: Path) -> CaredStore:
+class TestContract(EngineContract):
+    def make_store(self, tmp_path: Path) -> MaintainedStore:
         return open_store(tmp_path / "turnlog.db")
 
-    def reopen(self, tmp_path: Path) -> CaredStore:
+    def reopen(self, tmp_path: Path) -> MaintainedStore:
         return open_store(tmp_path / "turnlog.db")
 
     def spoil_records(self, tmp_path: Path, key: str) -> None:

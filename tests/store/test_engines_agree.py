@@ -19,15 +19,14 @@ from msgspec.structs import replace
 from postgres_server import make_archive
 from session_records import list_records
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore, KnownSession, count_files
+from turnlog.store.interface import KnownSession, MaintainedStore, count_files
 from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder, SessionPage
-from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
+from turnlog.store.model import LOCAL, Scope, ServerPlace, StorePlace, Viewer, Visibility
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, StorePlace
 from turnlog.store.search.language import Query, parse_query
 from turnlog.store.search.paging import Hit, SearchOrder
-from turnlog.store.usage.cells import merge_cells
-from turnlog.testing.answers import read_bytes, sort_sources
+from turnlog.store.usage_cells import merge_cells
+from turnlog.testing.checks import read_bytes, sort_sources
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.sessions import ActionFilter
 from turnlog.transcripts.session_files import SessionFiles, locate_path
@@ -75,8 +74,8 @@ SEARCHES = [("all", text) for text in QUERIES] + [
 class Engines(Struct, frozen=True):
     """The same in two stores."""
 
-    one: CaredStore
-    other: CaredStore
+    one: MaintainedStore
+    other: MaintainedStore
 
     def agree(self, name: str, scope: Scope, *given: Any, **named: Any) -> Any:
         """Expect the same answer of both, and return it."""
@@ -134,7 +133,7 @@ def choose(corpus: Path) -> Iterator[SessionFiles]:
             yield session
 
 
-def make_deliveries(store: CaredStore, session: KnownSession) -> list[HookDelivery]:
+def make_deliveries(store: MaintainedStore, session: KnownSession) -> list[HookDelivery]:
     """Return what hooks might have told of a session: of its first calls, and of its turns."""
     found: list[HookDelivery] = []
     with store.open_session(LOCAL, session.key) as opened:
@@ -242,7 +241,7 @@ def test_searches_find_the_same(engines: Engines, seen: str, text: str) -> None:
     assert sorted(ranked[0], key=_name) == sorted(ranked[1], key=_name)
 
 
-def _list_hits(store: CaredStore, scope: Scope, query: Query) -> list[Hit]:
+def _list_hits(store: MaintainedStore, scope: Scope, query: Query) -> list[Hit]:
     found: list[Hit] = []
     cursor: str | None = None
     while True:

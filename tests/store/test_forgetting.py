@@ -15,18 +15,17 @@ from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import compress
-from turnlog.store.interface import CaredStore, Maintenance, find_known, read_all
+from turnlog.store.interface import MaintainedStore, Maintenance, find_known, read_all
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.testing.answers import collect_answers
-from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.row_builders import make_session_row
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines, make_session_row
+from turnlog.testing.checks import collect_answers
 
 NEEDLE = "zq8-needle"
 KEPT = "zq8-kept"
 
 
-def fill(store: CaredStore, session_id: str, word: str) -> str:
+def fill(store: MaintainedStore, session_id: str, word: str) -> str:
     """Put a session into a store that has a word in its lines, title, agent and paths, and return its key."""
     files = {
         f"{session_id}.jsonl": make_lines(4, session_id=session_id) + make_line(5, text=word * 3),
@@ -47,7 +46,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[CaredStore]:
+def store(path: Path) -> Iterator[MaintainedStore]:
     store = open_store(path)
     yield store
     store.close()
@@ -68,7 +67,7 @@ def read_records(connection: apsw.Connection) -> set[bytes]:
     }
 
 
-def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: CaredStore, path: Path) -> None:
+def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: MaintainedStore, path: Path) -> None:
     key = fill(store, "one", NEEDLE)
     fill(store, "two", KEPT)
     connection = apsw.Connection(str(path))
@@ -95,7 +94,7 @@ def test_nothing_of_a_forgotten_session_is_left_in_any_file(store: CaredStore, p
     assert search(path, [KEPT.encode()])
 
 
-def test_what_earlier_writes_left_behind_is_gone_too(store: CaredStore, path: Path) -> None:
+def test_what_earlier_writes_left_behind_is_gone_too(store: MaintainedStore, path: Path) -> None:
     frames: set[bytes] = set()
     for count in range(1, 6):  # frames of the tail are merged, rows are replaced
         known = find_known(store, LOCAL, make_key())
@@ -110,7 +109,7 @@ def test_what_earlier_writes_left_behind_is_gone_too(store: CaredStore, path: Pa
     assert search(path, [NEEDLE.encode(), *frames]) == {}
 
 
-def test_a_writer_beside_uses_no_words_that_are_gone(store: CaredStore, path: Path) -> None:
+def test_a_writer_beside_uses_no_words_that_are_gone(store: MaintainedStore, path: Path) -> None:
     key = fill(store, "one", NEEDLE)
     other = open_store(path)
     assert other.forget(LOCAL, [key]).sessions == 1
@@ -124,7 +123,7 @@ def test_a_writer_beside_uses_no_words_that_are_gone(store: CaredStore, path: Pa
     reader.close()
 
 
-def test_a_reader_beside_keeps_what_it_learned(store: CaredStore, path: Path) -> None:
+def test_a_reader_beside_keeps_what_it_learned(store: MaintainedStore, path: Path) -> None:
     one, two = fill(store, "one", NEEDLE), fill(store, "two", KEPT)
     reader = open_store(path, read_only=True)
     collect_answers(reader, LOCAL)

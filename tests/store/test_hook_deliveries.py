@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, build_delivery
@@ -21,7 +21,7 @@ SECOND = 1_000_000_000
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[CaredStore]:
+def store(tmp_path: Path) -> Iterator[MaintainedStore]:
     store = open_store(tmp_path / "turnlog.db")
     yield store
     store.close()
@@ -86,7 +86,7 @@ TABLE: list[tuple[str, dict[str, object], str, str, object]] = [
 
 @pytest.mark.parametrize(("name", "fields", "group", "label", "context"), TABLE)
 def test_each_event_of_the_spec_is_told_as_its_table_says(
-    store: CaredStore,
+    store: MaintainedStore,
     tmp_path: Path,
     name: str,
     fields: dict[str, object],
@@ -111,7 +111,7 @@ def test_each_event_of_the_spec_is_told_as_its_table_says(
     }
 
 
-def test_the_view_has_the_events_that_a_store_lists(store: CaredStore, tmp_path: Path) -> None:
+def test_the_view_has_the_events_that_a_store_lists(store: MaintainedStore, tmp_path: Path) -> None:
     """What has no label or group is told by its name, and as autonomous (section 4.1)."""
     quiet = HookDelivery(delivery_id="q", received_ns=9 * SECOND, session_id="s1", event_name="SomethingNew")
     others = [make(name, at * SECOND) for at, name in enumerate(("SessionEnd", "Stop", "SessionStart"), 1)]
@@ -146,7 +146,7 @@ def test_what_is_metadata_only_has_no_group_of_its_own(name: str) -> None:
         b'"\\ud800"',
     ],
 )
-def test_whatever_comes_is_kept_as_it_came(store: CaredStore, payload: bytes) -> None:
+def test_whatever_comes_is_kept_as_it_came(store: MaintainedStore, payload: bytes) -> None:
     delivery = build_delivery("d1", 1, payload)
     assert store.add_deliveries(LOCAL, [delivery]) == 1
     [kept] = store.list_deliveries(LOCAL)
@@ -199,7 +199,7 @@ def counted_steps() -> Iterator[list[int]]:
         apsw.connection_hooks.remove(watch)
 
 
-def test_labels_are_short(store: CaredStore) -> None:
+def test_labels_are_short(store: MaintainedStore) -> None:
     label = make("UserPromptSubmit", prompt="x" * 10_000).label
     assert label is not None
     assert len(label) == 200

@@ -13,13 +13,11 @@ import pytest
 
 from turnlog.errors import CursorError, StoreError
 from turnlog.store.batch import Derived
-from turnlog.store.interface import CaredStore
-from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, decode_cursor, encode_cursor
-from turnlog.store.marks import MarkChange
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.lists import Cursor, MarkChange, SessionFilter, SessionOrder, decode_cursor, encode_cursor
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.testing.builders import make_batch, make_line
-from turnlog.testing.row_builders import TIME, make_session_row
+from turnlog.testing.builders import TIME, make_batch, make_line, make_session_row
 
 COUNT = 10_000
 EVERY_FILTER = SessionFilter(
@@ -46,7 +44,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(path: Path) -> Iterator[CaredStore]:
+def store(path: Path) -> Iterator[MaintainedStore]:
     """A store with one session, of which the lists have ten thousand copies, half of them of 20 series."""
     store = open_store(path)
     derived = Derived(session=make_session_row("session", summary=b"{%s}" % (b" " * 2000)))
@@ -77,12 +75,12 @@ def store(path: Path) -> Iterator[CaredStore]:
 class Watched(NamedTuple):
     """A reader of that store, and what it asked: each query with what that did."""
 
-    store: CaredStore
+    store: MaintainedStore
     queries: list[tuple[str, dict[str, int]]]
 
 
 @pytest.fixture(scope="module")
-def watched(store: CaredStore, path: Path) -> Iterator[Watched]:
+def watched(store: MaintainedStore, path: Path) -> Iterator[Watched]:
     watched = Watched(open_store(path, read_only=True), [])
 
     def note(told: dict[str, Any]) -> None:
@@ -149,7 +147,7 @@ def test_what_is_wide_is_read_for_the_page_alone(
     assert set(of_summaries) <= {"SEARCH u USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, plan
 
 
-def test_all_pages_together_are_the_list(store: CaredStore) -> None:
+def test_all_pages_together_are_the_list(store: MaintainedStore) -> None:
     seen: list[str] = []
     cursor: str | None = None
     while True:
@@ -183,7 +181,7 @@ def test_an_amount_that_is_none_is_damage_and_said(tmp_path: Path) -> None:
     store.close()
 
 
-def test_the_total_leaves_out_what_was_put_away(store: CaredStore) -> None:
+def test_the_total_leaves_out_what_was_put_away(store: MaintainedStore) -> None:
     store.mark(LOCAL, [store.list_sessions(LOCAL, limit=1).sessions[0].key], MarkChange(archived=True))
     assert store.list_sessions(LOCAL, limit=1).total == COUNT - 1
     store.undo_mark(LOCAL)

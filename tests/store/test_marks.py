@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from turnlog.errors import MarkError
-from turnlog.store.interface import CaredStore
-from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS, MarkChange, Marks
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.lists import LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS, MarkChange, Marks
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_batch, make_key, make_lines
-from turnlog.testing.contracts.lists import find_marks
+from turnlog.testing.store_contract import find_marks
 
 NEEDLE = "zq8-needle"
 
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[CaredStore]:
+def store(path: Path) -> Iterator[MaintainedStore]:
     store = open_store(path)
     for name in ("one", "two"):
         store.apply([make_batch({f"{name}.jsonl": make_lines(4, session_id=name)}, session_id=name)])
@@ -83,7 +83,7 @@ def test_a_change_is_read_from_json_and_checked() -> None:
         msgspec.json.decode(b'{"name":"\\u001b"}', type=MarkChange)
 
 
-def test_forgetting_takes_every_entry_along(store: CaredStore, path: Path) -> None:
+def test_forgetting_takes_every_entry_along(store: MaintainedStore, path: Path) -> None:
     one, two = make_key("one"), make_key("two")
     for number in range(3):
         store.mark(
@@ -101,14 +101,14 @@ def test_forgetting_takes_every_entry_along(store: CaredStore, path: Path) -> No
     assert find_marks(store, LOCAL, one) == Marks()
 
 
-def test_of_a_change_to_a_session_that_is_gone_the_rest_is_taken_back(store: CaredStore) -> None:
+def test_of_a_change_to_a_session_that_is_gone_the_rest_is_taken_back(store: MaintainedStore) -> None:
     one, two = make_key("one"), make_key("two")
     store.mark(LOCAL, [one, two], MarkChange(starred=True))
     store.forget(LOCAL, [one])
     assert [each.key for each in store.undo_mark(LOCAL)] == [two]
 
 
-def test_a_session_that_is_written_anew_keeps_marks(store: CaredStore) -> None:
+def test_a_session_that_is_written_anew_keeps_marks(store: MaintainedStore) -> None:
     batch = make_batch({"one.jsonl": make_lines(4, session_id="one")}, session_id="one")
     store.mark(LOCAL, [batch.key], MarkChange(name="Tea"))
     assert batch.derived is not None
@@ -117,7 +117,7 @@ def test_a_session_that_is_written_anew_keeps_marks(store: CaredStore) -> None:
     assert store.list_flaws(LOCAL) == []
 
 
-def test_no_entry_is_ever_changed(store: CaredStore, path: Path) -> None:
+def test_no_entry_is_ever_changed(store: MaintainedStore, path: Path) -> None:
     entries: list[list[object]] = []
     for change in (MarkChange(name="a"), MarkChange(name="b", tags=("t",)), None, MarkChange(starred=True)):
         if change is None:

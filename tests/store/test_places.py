@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import StoreError
+from turnlog.store.model import ServerPlace, home_of, is_made, parse_address
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace, home_of, is_made, parse_address
 
 
 def test_a_file_has_its_folder_for_what_belongs_to_the_machine(tmp_path: Path) -> None:

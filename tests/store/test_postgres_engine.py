@@ -12,19 +12,17 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from contracts.people import ADA, BOB, keep_of
 from postgres_server import find_programs, make_archive, make_database, start_server
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import check_backup, restore_store
-from turnlog.store.accounts.interface import UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.interface import CaredStore, Maintenance
-from turnlog.store.model import LOCAL, Scope, Visibility
+from turnlog.store.account_backups import check_backup, restore_store
+from turnlog.store.account_model import UserRole
+from turnlog.store.accounts import open_accounts
+from turnlog.store.interface import MaintainedStore, Maintenance
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Scope, ServerPlace, Visibility
 from turnlog.store.opening import find_in_backup, measure_store, open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.testing.answers import collect_answers
 from turnlog.testing.builders import make_key, make_line, make_lines
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.people import ADA, BOB, keep_of
+from turnlog.testing.checks import collect_answers, keep
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 
 FILES = {"session-1.jsonl": make_lines(4)}
@@ -37,7 +35,7 @@ def place(tmp_path: Path) -> ServerPlace:
 
 
 @pytest.fixture
-def store(place: ServerPlace) -> Iterator[CaredStore]:
+def store(place: ServerPlace) -> Iterator[MaintainedStore]:
     with closing(open_store(place)) as opened:
         yield opened
 
@@ -64,7 +62,7 @@ def deliver(name: str, payload: str = '{"message":"hello"}', event_name: str = "
     )
 
 
-def list_ids(store: CaredStore, scope: Scope) -> list[str]:
+def list_ids(store: MaintainedStore, scope: Scope) -> list[str]:
     return sorted(str(each.row.session_id) for each in store.list_sessions(scope).sessions)
 
 
@@ -134,7 +132,7 @@ def test_who_sees_what_is_as_it_was_said_last_whatever_a_copy_says(place: Server
         assert store.list_flaws(LOCAL) == []
 
 
-def test_a_copy_can_be_put_into_an_empty_database(store: CaredStore, copy: Path, tmp_path: Path) -> None:
+def test_a_copy_can_be_put_into_an_empty_database(store: MaintainedStore, copy: Path, tmp_path: Path) -> None:
     keep(store, FILES)
     before = collect_answers(store, LOCAL)
     store.back_up(copy)
@@ -145,7 +143,7 @@ def test_a_copy_can_be_put_into_an_empty_database(store: CaredStore, copy: Path,
 
 
 def test_nothing_is_restored_while_others_use_the_store(
-    store: CaredStore, place: ServerPlace, copy: Path, monkeypatch: pytest.MonkeyPatch
+    store: MaintainedStore, place: ServerPlace, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnlog.store.catalogue.postgres_engine._ALONE_SECONDS", 0.1)
     keep(store, FILES)
@@ -211,7 +209,7 @@ def test_a_copy_that_cannot_be_put_back_leaves_all_as_it_was(place: ServerPlace,
 
 
 def test_a_copy_overwrites_nothing_unless_it_is_told_to(
-    store: CaredStore, place: ServerPlace, copy: Path, tmp_path: Path
+    store: MaintainedStore, place: ServerPlace, copy: Path, tmp_path: Path
 ) -> None:
     copy.write_bytes(b"mine")
     with pytest.raises(StoreError, match="already exists"):
@@ -231,7 +229,7 @@ def test_a_copy_overwrites_nothing_unless_it_is_told_to(
 
 
 def test_programs_that_are_missing_are_told(
-    store: CaredStore, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: MaintainedStore, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnlog.store.catalogue.postgres_engine._DEBIAN", tmp_path)
     monkeypatch.setattr(shutil, "which", lambda name: None)
@@ -253,7 +251,7 @@ def find_in_files(place: ServerPlace, word: bytes) -> bool:
 
 
 def test_nothing_of_what_is_forgotten_is_left_in_the_files_of_the_tables(
-    store: CaredStore, place: ServerPlace
+    store: MaintainedStore, place: ServerPlace
 ) -> None:
     secret, kept = "theverysecretword", "whatmaybeknown"
     for name, text in (("session-1", secret), ("session-2", kept)):
@@ -269,7 +267,7 @@ def test_nothing_of_what_is_forgotten_is_left_in_the_files_of_the_tables(
 
 
 def test_tables_that_others_use_are_purged_later(
-    store: CaredStore, place: ServerPlace, monkeypatch: pytest.MonkeyPatch
+    store: MaintainedStore, place: ServerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnlog.store.catalogue.postgres_engine._SCRUB_SECONDS", 0.001)
     key = keep(store, FILES).key
@@ -282,13 +280,13 @@ def test_tables_that_others_use_are_purged_later(
         assert store.maintain(Maintenance.PURGE)
 
 
-def test_what_the_tables_take_is_measured(store: CaredStore, place: ServerPlace) -> None:
+def test_what_the_tables_take_is_measured(store: MaintainedStore, place: ServerPlace) -> None:
     before = measure_store(place)
     keep(store, {"session-1.jsonl": make_lines(2000)})
     assert measure_store(place) > before > 0
 
 
-def test_rows_that_belong_to_nothing_are_flaws(store: CaredStore, place: ServerPlace) -> None:
+def test_rows_that_belong_to_nothing_are_flaws(store: MaintainedStore, place: ServerPlace) -> None:
     keep(store, FILES)
     for spoil, message in (
         ("DELETE FROM generations", "no generation"),
@@ -299,7 +297,7 @@ def test_rows_that_belong_to_nothing_are_flaws(store: CaredStore, place: ServerP
         assert any(message in flaw.message for flaw in store.list_flaws(LOCAL))
 
 
-def test_spec_002s_view_tells_events_as_text(store: CaredStore, place: ServerPlace) -> None:
+def test_spec_002s_view_tells_events_as_text(store: MaintainedStore, place: ServerPlace) -> None:
     odd = replace(deliver("d2", event_name="Stop"), session_id="a\0b", context="\ud83d")
     store.add_deliveries(LOCAL, [deliver("d1"), odd, deliver("d3", event_name="SessionEnd")])
     query = "SELECT session_id, timestamp, event_name, label, group_name, context FROM hook_events ORDER BY id"

@@ -20,20 +20,17 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
+from contracts.people import ADA, BOB, keep_of
 from postgres_server import make_archive, make_database, start_server
 from turnlog.errors import CursorError, LostStoreError, NewerStoreError, OlderStoreError, StoreError
 from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
-from turnlog.store.interface import CaredStore, Store, find_known
-from turnlog.store.lists import Cursor, SessionFilter, SessionOrder, encode_cursor
-from turnlog.store.marks import MarkChange
-from turnlog.store.model import LOCAL, Place, Scope, Viewer, Visibility
+from turnlog.store.interface import MaintainedStore, Store, find_known
+from turnlog.store.lists import Cursor, MarkChange, SessionFilter, SessionOrder, encode_cursor
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Place, Scope, ServerPlace, Viewer, Visibility
 from turnlog.store.opening import find_holder, open_lease, open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
-from turnlog.testing.answers import collect_answers, list_records, read_bytes
+from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.people import ADA, BOB, keep_of
+from turnlog.testing.checks import collect_answers, keep, list_records, read_bytes
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.segments import SEGMENT
 
@@ -49,7 +46,7 @@ def place(tmp_path: Path) -> ServerPlace:
 
 
 @pytest.fixture
-def store(place: ServerPlace) -> Iterator[CaredStore]:
+def store(place: ServerPlace) -> Iterator[MaintainedStore]:
     with closing(open_store(place)) as opened:
         yield opened
 
@@ -86,7 +83,7 @@ def grow(store: Store, name: str, count: int) -> str:
 # Servers that restart, and connections that break.
 
 
-def test_a_server_that_restarts_between_calls_is_not_noticed(store: CaredStore) -> None:
+def test_a_server_that_restarts_between_calls_is_not_noticed(store: MaintainedStore) -> None:
     key = keep(store, FILES).key
     before = collect_answers(store, LOCAL)
     with store.open_session(LOCAL, key), store.open_session(ADA, key):
@@ -100,7 +97,7 @@ def test_a_server_that_restarts_between_calls_is_not_noticed(store: CaredStore) 
     assert read_bytes(store, LOCAL, key, 0) == make_lines(6)
 
 
-def test_a_session_that_is_open_while_the_server_restarts_ends_with_a_sentence(store: CaredStore) -> None:
+def test_a_session_that_is_open_while_the_server_restarts_ends_with_a_sentence(store: MaintainedStore) -> None:
     key = keep(store, FILES).key
 
     def ask() -> None:
@@ -114,7 +111,7 @@ def test_a_session_that_is_open_while_the_server_restarts_ends_with_a_sentence(s
         assert session.count_turns() == 2
 
 
-def test_batches_are_applied_once_though_the_server_restarts_meanwhile(store: CaredStore) -> None:
+def test_batches_are_applied_once_though_the_server_restarts_meanwhile(store: MaintainedStore) -> None:
     begun = Event()
 
     def restart() -> None:
@@ -219,7 +216,7 @@ def test_for_all_else_it_is_told_that_a_commit_may_or_may_not_have_succeeded(
         assert session.marks.starred is reaches
 
 
-def test_listening_goes_on_when_the_server_restarts(store: CaredStore) -> None:
+def test_listening_goes_on_when_the_server_restarts(store: MaintainedStore) -> None:
     listener = store.listen()
     assert listener is not None
     with closing(listener):
@@ -231,7 +228,7 @@ def test_listening_goes_on_when_the_server_restarts(store: CaredStore) -> None:
         assert listener.wait(60)
 
 
-def test_of_many_threads_all_are_answered(store: CaredStore) -> None:
+def test_of_many_threads_all_are_answered(store: MaintainedStore) -> None:
     """There are fewer connections than that."""
     key, count = keep(store, FILES).key, 40
     begun = threading.Barrier(count)
@@ -311,7 +308,7 @@ def test_tables_are_made_once_by_all_who_open_a_database_at_once(tmp_path: Path)
     assert names == [("create_tables",), ("create_text_tables",)]
 
 
-def test_values_that_no_column_can_hold_are_refused_and_what_is_there_stays(store: CaredStore) -> None:
+def test_values_that_no_column_can_hold_are_refused_and_what_is_there_stays(store: MaintainedStore) -> None:
     keep(store, FILES)
     before = collect_answers(store, LOCAL)
     files = {"session-2.jsonl": make_lines(2)}
@@ -321,7 +318,7 @@ def test_values_that_no_column_can_hold_are_refused_and_what_is_there_stays(stor
 
 
 @pytest.mark.parametrize("name", ["a\0b", "half \ud83d", ""])
-def test_names_that_no_column_can_hold_name_nothing(store: CaredStore, name: str) -> None:
+def test_names_that_no_column_can_hold_name_nothing(store: MaintainedStore, name: str) -> None:
     keep(store, FILES)
     assert find_known(store, LOCAL, name) is None
     assert list(store.list_known(LOCAL, name)) == []
@@ -351,7 +348,7 @@ def test_names_that_no_column_can_hold_name_nothing(store: CaredStore, name: str
     ],
 )
 def test_a_cursor_with_a_value_of_another_kind_is_refused(
-    store: CaredStore, order: SessionOrder, value: str | float
+    store: MaintainedStore, order: SessionOrder, value: str | float
 ) -> None:
     keep(store, FILES)
     cursor = encode_cursor(Cursor(order, value, make_key()))
@@ -359,7 +356,7 @@ def test_a_cursor_with_a_value_of_another_kind_is_refused(
         store.list_sessions(LOCAL, order=order, cursor=cursor)
 
 
-def test_times_that_do_not_fit_into_nanoseconds_do_no_harm(store: CaredStore) -> None:
+def test_times_that_do_not_fit_into_nanoseconds_do_no_harm(store: MaintainedStore) -> None:
     key, far = keep(store, FILES).key, 1 << 62
     store.add_deliveries(LOCAL, [replace(deliver("d1"), received_ns=far)])
     with store.open_session(LOCAL, key, hooks="session-1") as session:
@@ -402,9 +399,9 @@ PROCESS = """
 import sys
 from pathlib import Path
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
+from turnlog.store.model import ServerPlace
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep
+from turnlog.testing.checks import keep
 
 address, name, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = open_store(ServerPlace(address, Path()))
@@ -414,12 +411,12 @@ store.close()
 """
 
 
-def run_at_once(place: ServerPlace, works: list[Callable[[CaredStore], object]]) -> None:
+def run_at_once(place: ServerPlace, works: list[Callable[[MaintainedStore], object]]) -> None:
     """Do each in a thread of its own, through a store of its own; what goes wrong in one is raised."""
     stores = [open_store(place) for _ in works]
     begun = threading.Barrier(len(works))
 
-    def run(work: Callable[[CaredStore], object], store: CaredStore) -> None:
+    def run(work: Callable[[MaintainedStore], object], store: MaintainedStore) -> None:
         begun.wait()
         work(store)
 
@@ -442,7 +439,7 @@ def test_nothing_of_what_many_write_is_lost_and_a_reader_sees_each_change_once_a
     done = Event()
     seen: list[int] = []
 
-    def follow(reader: CaredStore) -> None:
+    def follow(reader: MaintainedStore) -> None:
         while True:
             is_last = done.is_set()
             found = reader.read_feed(LOCAL, seen[-1] if seen else 0, 3).entries
@@ -450,7 +447,7 @@ def test_nothing_of_what_many_write_is_lost_and_a_reader_sees_each_change_once_a
             if is_last and not found:
                 return
 
-    def write(store: CaredStore, number: int) -> None:
+    def write(store: MaintainedStore, number: int) -> None:
         for count in range(1, ROUNDS + 1):
             grow(store, f"session-{number}", count)
             store.add_deliveries(LOCAL, [deliver(f"d-{number}-{count}", f"hooked-{number}")])
@@ -474,7 +471,7 @@ def test_nothing_of_what_many_write_is_lost_and_a_reader_sees_each_change_once_a
 
 
 def test_writers_of_sessions_that_tell_of_the_same_answers_count_each_once(place: ServerPlace) -> None:
-    def write(store: CaredStore, number: int) -> None:
+    def write(store: MaintainedStore, number: int) -> None:
         lines = [
             make_line(at, type="assistant", session_id=f"s{number}", message_id=f"m{at}") for at in range(30)
         ]
@@ -490,11 +487,11 @@ def test_writers_of_sessions_that_tell_of_the_same_answers_count_each_once(place
 
 
 def test_rules_that_change_while_others_write_hold_for_all(place: ServerPlace) -> None:
-    def write(store: CaredStore, number: int) -> None:
+    def write(store: MaintainedStore, number: int) -> None:
         for count in range(1, ROUNDS + 1):
             grow(store, f"session-{number}", count)
 
-    def rule(store: CaredStore) -> None:
+    def rule(store: MaintainedStore) -> None:
         for visibility in (Visibility.TEAM, Visibility.PRIVATE, None, Visibility.TEAM):
             store.set_rule(LOCAL, "*", visibility)
 
@@ -505,12 +502,12 @@ def test_rules_that_change_while_others_write_hold_for_all(place: ServerPlace) -
         assert store.list_flaws(LOCAL) == []
 
 
-def test_of_writers_of_one_session_all_but_one_are_refused(place: ServerPlace, store: CaredStore) -> None:
+def test_of_writers_of_one_session_all_but_one_are_refused(place: ServerPlace, store: MaintainedStore) -> None:
     grow(store, "session-1", 1)
     known = find_known(store, LOCAL, make_key())
     refused: list[StoreError] = []
 
-    def write(own: CaredStore, count: int) -> None:
+    def write(own: MaintainedStore, count: int) -> None:
         try:
             own.apply([make_batch({"session-1.jsonl": make_lines(count)}, known=known)])
         except StoreError as error:
@@ -525,7 +522,7 @@ def test_of_writers_of_one_session_all_but_one_are_refused(place: ServerPlace, s
     assert store.list_flaws(LOCAL) == []
 
 
-def test_writers_of_one_new_session_make_one(place: ServerPlace, store: CaredStore) -> None:
+def test_writers_of_one_new_session_make_one(place: ServerPlace, store: MaintainedStore) -> None:
     batch = make_batch(FILES)
     run_at_once(place, [lambda own: own.apply([batch]) for _ in range(4)])
     [known] = store.list_known(LOCAL)
@@ -533,7 +530,9 @@ def test_writers_of_one_new_session_make_one(place: ServerPlace, store: CaredSto
     assert read_bytes(store, LOCAL, batch.key, 0) == make_lines(4)
 
 
-def test_a_delivery_that_comes_to_several_at_once_is_kept_once(place: ServerPlace, store: CaredStore) -> None:
+def test_a_delivery_that_comes_to_several_at_once_is_kept_once(
+    place: ServerPlace, store: MaintainedStore
+) -> None:
     deliveries = [deliver(f"d{number}") for number in range(5)]
     added: list[int] = []
     run_at_once(place, [lambda own: added.append(own.add_deliveries(LOCAL, deliveries)) for _ in range(4)])
@@ -541,12 +540,12 @@ def test_a_delivery_that_comes_to_several_at_once_is_kept_once(place: ServerPlac
 
 
 def test_a_session_that_is_forgotten_while_others_write_it_stays_forgotten(
-    place: ServerPlace, store: CaredStore
+    place: ServerPlace, store: MaintainedStore
 ) -> None:
     key = grow(store, "session-1", 1)
     known = find_known(store, LOCAL, key)
 
-    def write(own: CaredStore, count: int) -> None:
+    def write(own: MaintainedStore, count: int) -> None:
         with suppress(StoreError):  # somebody was faster
             own.apply([make_batch({"session-1.jsonl": make_lines(count)}, known=known)])
         own.add_deliveries(LOCAL, [deliver(f"d{count}")])
@@ -575,7 +574,7 @@ def wait_until_blocked(place: ServerPlace) -> None:
 
 
 def test_a_delivery_to_a_session_that_is_forgotten_meanwhile_is_not_kept(
-    place: ServerPlace, store: CaredStore
+    place: ServerPlace, store: MaintainedStore
 ) -> None:
     deliveries = [deliver("d1", "session-1"), deliver("d2", "session-2")]
     with ThreadPoolExecutor(1) as pool:
@@ -589,7 +588,7 @@ def test_a_delivery_to_a_session_that_is_forgotten_meanwhile_is_not_kept(
 
 
 def test_who_waits_for_another_writer_of_the_session_then_sees_what_that_one_wrote(
-    place: ServerPlace, store: CaredStore
+    place: ServerPlace, store: MaintainedStore
 ) -> None:
     batch = keep(store, FILES)
     assert batch.derived is not None
@@ -617,10 +616,12 @@ def test_who_waits_for_another_writer_of_the_session_then_sees_what_that_one_wro
     assert (session.revision, session.row.title) == (2, "one")
 
 
-def test_marks_of_several_processes_come_one_behind_the_other(place: ServerPlace, store: CaredStore) -> None:
+def test_marks_of_several_processes_come_one_behind_the_other(
+    place: ServerPlace, store: MaintainedStore
+) -> None:
     key = grow(store, "session-1", 2)
 
-    def mark(own: CaredStore, number: int) -> None:
+    def mark(own: MaintainedStore, number: int) -> None:
         for at in range(3):
             assert own.mark(LOCAL, [key], MarkChange(tags=(f"t{number}-{at}",)))
 
@@ -635,7 +636,7 @@ def test_marks_of_several_processes_come_one_behind_the_other(place: ServerPlace
     assert len(seqs) == 19
 
 
-def test_processes_write_at_once(place: ServerPlace, store: CaredStore) -> None:
+def test_processes_write_at_once(place: ServerPlace, store: MaintainedStore) -> None:
     programs = [
         subprocess.Popen([sys.executable, "-c", PROCESS, place.address, f"session-{number}", "3"])
         for number in range(2)
@@ -645,7 +646,7 @@ def test_processes_write_at_once(place: ServerPlace, store: CaredStore) -> None:
     assert [known.revision for known in store.list_known(LOCAL)] == [3, 3]
 
 
-def test_listeners_are_told_of_what_others_write(place: ServerPlace, store: CaredStore) -> None:
+def test_listeners_are_told_of_what_others_write(place: ServerPlace, store: MaintainedStore) -> None:
     with closing(open_store(place)) as other:
         listener = other.listen()
         assert listener is not None
@@ -706,7 +707,7 @@ def name_month(month: int) -> str:
     return f"{2000 + month // 12}{month % 12 + 1:02}"
 
 
-def test_what_there_is_much_of_lies_in_partitions(place: ServerPlace, store: CaredStore) -> None:
+def test_what_there_is_much_of_lies_in_partitions(place: ServerPlace, store: MaintainedStore) -> None:
     query = (
         "SELECT relname::text FROM pg_class WHERE relkind = 'p' AND relnamespace = %s::regnamespace ORDER BY 1"
     )
@@ -722,7 +723,7 @@ def test_what_there_is_much_of_lies_in_partitions(place: ServerPlace, store: Car
 
 
 def test_a_month_that_is_missing_is_made_and_files_stay_in_theirs(
-    place: ServerPlace, store: CaredStore
+    place: ServerPlace, store: MaintainedStore
 ) -> None:
     full = make_line(0, text="x" * 300_000)
     set_month(place, 330)  # July 2027
@@ -743,7 +744,7 @@ def test_a_month_that_is_missing_is_made_and_files_stay_in_theirs(
     assert store.list_flaws(LOCAL) == []
 
 
-def test_writers_that_need_a_new_month_at_once_make_it_once(place: ServerPlace, store: CaredStore) -> None:
+def test_writers_that_need_a_new_month_at_once_make_it_once(place: ServerPlace, store: MaintainedStore) -> None:
     set_month(place, 330)
     run_at_once(place, [partial(grow, name=f"session-{at}", count=4) for at in range(6)])
     assert len(list(store.list_known(LOCAL))) == len(store.read_feed(LOCAL, 0).entries) == 6
@@ -810,7 +811,7 @@ def wait_alone(place: ServerPlace) -> None:
 
 
 @pytest.fixture
-def shared(store: CaredStore) -> CaredStore:
+def shared(store: MaintainedStore) -> MaintainedStore:
     """A store with a session of Ada's and one of Bob's, each with what a hook told."""
     for person in ("ada", "bob"):
         keep_of(store, person, person)
@@ -818,7 +819,7 @@ def shared(store: CaredStore) -> CaredStore:
     return store
 
 
-def list_ids(store: CaredStore, scope: Scope) -> list[str]:
+def list_ids(store: MaintainedStore, scope: Scope) -> list[str]:
     return sorted(str(each.row.session_id) for each in store.list_sessions(scope).sessions)
 
 
@@ -837,26 +838,26 @@ def test_of_every_table_it_is_decided_who_sees_what_is_in_it(place: ServerPlace)
     assert views == {*viewed, "hook_events"}
 
 
-def test_who_does_not_say_who_looks_sees_nothing(shared: CaredStore, place: ServerPlace) -> None:
+def test_who_does_not_say_who_looks_sees_nothing(shared: MaintainedStore, place: ServerPlace) -> None:
     query = "SELECT viewname::text FROM pg_views WHERE schemaname = %s"
     views = [name for (name,) in execute(place.address, query, SEEN)]
     assert len(views) > 10
     assert [name for name in views if execute(place.address, f"SELECT 1 FROM {SEEN}.{name} LIMIT 1")] == []
 
 
-def test_who_looked_is_forgotten_with_the_transaction(shared: CaredStore) -> None:
+def test_who_looked_is_forgotten_with_the_transaction(shared: MaintainedStore) -> None:
     for scope, ids in ((ADA, ["ada"]), (LOCAL, ["ada", "bob"]), (BOB, ["bob"]), (LOCAL, ["ada", "bob"])):
         assert list_ids(shared, scope) == ids
         assert shared.count_deliveries(scope) == len(ids)
 
 
 @pytest.mark.parametrize("name", ["it's", "a; DROP TABLE sessions", "zero\0", "half\ud800", "", "a\\'b"])
-def test_any_name_may_look(shared: CaredStore, name: str) -> None:
+def test_any_name_may_look(shared: MaintainedStore, name: str) -> None:
     assert list_ids(shared, Scope(LOCAL.owner, Viewer(person=name, session=name))) == []
     assert list_ids(shared, ADA) == ["ada"]
 
 
-def test_views_follow_their_tables(shared: CaredStore, place: ServerPlace) -> None:
+def test_views_follow_their_tables(shared: MaintainedStore, place: ServerPlace) -> None:
     execute(place.address, "ALTER TABLE sessions ADD COLUMN mood text")
     with pytest.raises(OlderStoreError):
         open_store(place, read_only=True)
@@ -867,7 +868,7 @@ def test_views_follow_their_tables(shared: CaredStore, place: ServerPlace) -> No
         assert list_ids(reader, ADA) == ["ada"]
 
 
-def test_views_that_are_lost_are_made_again(shared: CaredStore, place: ServerPlace) -> None:
+def test_views_that_are_lost_are_made_again(shared: MaintainedStore, place: ServerPlace) -> None:
     execute(place.address, f"DROP SCHEMA {SEEN} CASCADE")
     with closing(open_store(place)) as other:
         assert list_ids(other, ADA) == ["ada"]

@@ -17,7 +17,7 @@ from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.search.language import CHOICES, parse_query
 from turnlog.store.search.paging import Hit
-from turnlog.testing.scanning import Scan
+from turnlog.testing.checks import Scan
 from turnlog.transcripts.session_files import locate_path
 
 QUERIES = settings().max_examples * 13 // 10

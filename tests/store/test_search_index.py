@@ -17,13 +17,12 @@ from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.verification import Subject, repair_session, verify_session
 from turnlog.store.frames import decompress
-from turnlog.store.interface import CaredStore, Maintenance, find_known
+from turnlog.store.interface import MaintainedStore, Maintenance, find_known
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.search.paging import SearchOrder
 from turnlog.testing import make_batch, make_key, make_line
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.search import search, search_all
+from turnlog.testing.checks import keep, search, search_all
 from turnlog.transcripts import locate_sessions
 
 SECRET = "xylophonesecret"
@@ -36,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[CaredStore]:
+def store(path: Path) -> Iterator[MaintainedStore]:
     with closing(open_store(path)) as opened:
         yield opened
 
@@ -51,7 +50,7 @@ def make_session(number: int, *texts: str) -> bytes:
     return b"".join(make_line(index, text=text, session_id=name) for index, text in enumerate(texts))
 
 
-def keep_session(store: CaredStore, number: int, *texts: str) -> str:
+def keep_session(store: MaintainedStore, number: int, *texts: str) -> str:
     name = f"session-{number}"
     return keep(store, {f"{name}.jsonl": make_session(number, *texts)}, session_id=name).key
 
@@ -63,7 +62,7 @@ def list_vocabulary(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("settled", [False, True])
 def test_no_word_of_what_was_forgotten_is_left_in_any_file(
-    store: CaredStore, path: Path, settled: bool
+    store: MaintainedStore, path: Path, settled: bool
 ) -> None:
     key = keep_session(store, 1, f"the {SECRET} is here", LONG)
     keep_session(store, 2, *(f"public {number}" for number in range(100)), LONG)
@@ -79,7 +78,7 @@ def test_no_word_of_what_was_forgotten_is_left_in_any_file(
     assert store.list_flaws(LOCAL) == []
 
 
-def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: CaredStore, path: Path) -> None:
+def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: MaintainedStore, path: Path) -> None:
     keep_session(store, 1, *(f"early{number}" for number in range(100)))
     indexed = ask(path, "SELECT count(*) FROM cells_docsize")
     for number in range(2, 12):
@@ -99,7 +98,7 @@ def test_a_few_texts_wait_to_be_indexed_and_are_found_all_the_same(store: CaredS
     assert [hit.session_id for hit in search(store, "*ate1*")] == ["session-12", "session-10"]
 
 
-def test_texts_stay_while_anybody_has_them(store: CaredStore, path: Path) -> None:
+def test_texts_stay_while_anybody_has_them(store: MaintainedStore, path: Path) -> None:
     keys = [keep_session(store, number, LONG) for number in range(3)]
     for left, key in zip((2, 1, 0), keys, strict=True):
         store.forget(LOCAL, [key])
@@ -108,7 +107,7 @@ def test_texts_stay_while_anybody_has_them(store: CaredStore, path: Path) -> Non
         assert ask(path, f"SELECT * FROM {table}") == [], table
 
 
-def test_a_new_text_equals_one_that_only_others_still_have(store: CaredStore) -> None:
+def test_a_new_text_equals_one_that_only_others_still_have(store: MaintainedStore) -> None:
     first = keep_session(store, 1, LONG)
     keep_session(store, 2, LONG)
     store.forget(LOCAL, [first])
@@ -116,7 +115,7 @@ def test_a_new_text_equals_one_that_only_others_still_have(store: CaredStore) ->
     assert [hit.session_id for hit in search(store, "again")] == ["session-3", "session-2"]
 
 
-def test_runs_of_files_that_grow_side_by_side_stay_few(store: CaredStore, path: Path) -> None:
+def test_runs_of_files_that_grow_side_by_side_stay_few(store: MaintainedStore, path: Path) -> None:
     texts: list[list[str]] = [[], [], []]
     for step in range(60):
         for number, held in enumerate(texts):
@@ -128,7 +127,7 @@ def test_runs_of_files_that_grow_side_by_side_stay_few(store: CaredStore, path: 
     assert len(search(store, '"file 1"')) == 60
 
 
-def test_words_of_later_texts_are_listed(store: CaredStore, path: Path) -> None:
+def test_words_of_later_texts_are_listed(store: MaintainedStore, path: Path) -> None:
     keep_session(store, 1, "alpha beta")
     for number in range(2, 240):
         keep_session(store, number, f"gamma{number} delta")
@@ -141,7 +140,7 @@ def test_words_of_later_texts_are_listed(store: CaredStore, path: Path) -> None:
     assert len(search(store, "*ma239*")) == 1
 
 
-def test_a_large_import_is_searched_before_it_is_settled(store: CaredStore, path: Path) -> None:
+def test_a_large_import_is_searched_before_it_is_settled(store: MaintainedStore, path: Path) -> None:
     texts = [f"number{number} word{number % 7}" for number in range(3000)]
     keep_session(store, 1, *texts)
     [(listed,)] = ask(path, "SELECT ifnull(max(last_cell), 0) FROM vocabulary")
@@ -154,7 +153,7 @@ def test_a_large_import_is_searched_before_it_is_settled(store: CaredStore, path
     assert len(search(store, "word3 number3")) == 1
 
 
-def test_a_few_pieces_of_the_index_stay_as_they_are(store: CaredStore, path: Path) -> None:
+def test_a_few_pieces_of_the_index_stay_as_they_are(store: MaintainedStore, path: Path) -> None:
     pieces = "SELECT count(DISTINCT segid) FROM cells_idx"
     for session in range(3):
         keep_session(store, session, *(f"number{number}" for number in range(1000)))
@@ -204,7 +203,7 @@ def make_words(*numbers: int) -> str:
     return " ".join(f"w{digest[at : at + 8]}" for at in range(0, len(digest), 8))
 
 
-def test_files_are_looked_up_again_once_something_was_written(store: CaredStore) -> None:
+def test_files_are_looked_up_again_once_something_was_written(store: MaintainedStore) -> None:
     key = keep_session(store, 1, "first", "second")
     before = search_all(store, "is:error OR kind:prompt", 10, SearchOrder.RELEVANCE)
     assert search_all(store, "is:error OR kind:prompt", 10, SearchOrder.RELEVANCE) == before
@@ -233,13 +232,13 @@ def list_statements(path: Path, query: str, hits: int) -> list[str]:
 
 
 def test_texts_of_a_file_that_are_no_hits_take_no_statements_of_their_own(
-    store: CaredStore, path: Path
+    store: MaintainedStore, path: Path
 ) -> None:
     keep_session(store, 1, "north south", *(f"north {number} south" for number in range(100)))
     assert len(list_statements(path, '"north south"', 1)) < 50
 
 
-def test_a_file_whose_text_is_no_hit_takes_three_statements(store: CaredStore, path: Path) -> None:
+def test_a_file_whose_text_is_no_hit_takes_three_statements(store: MaintainedStore, path: Path) -> None:
     # Whose it is, where the line stands, and its bytes; what the index has of many is read at once.
     keep_session(store, 1, "north south")
     for number in range(2, 102):
@@ -248,7 +247,7 @@ def test_a_file_whose_text_is_no_hit_takes_three_statements(store: CaredStore, p
     assert sum("cells" not in each and "data_version" not in each for each in statements) < 3 * 100 + 40
 
 
-def test_a_call_is_looked_for_where_its_result_stands(store: CaredStore, path: Path) -> None:
+def test_a_call_is_looked_for_where_its_result_stands(store: MaintainedStore, path: Path) -> None:
     lines = []
     for number in range(600):
         call = {"type": "tool_use", "id": f"c-{number}", "name": "Pour", "input": {"what": "tea"}}
@@ -311,7 +310,7 @@ def test_an_index_that_is_damaged_itself_is_told_and_made_anew(path: Path) -> No
         assert len(search(store, "word7")) == 1
 
 
-def _fill_derived(store: CaredStore, number: int, *texts: str) -> None:
+def _fill_derived(store: MaintainedStore, number: int, *texts: str) -> None:
     """Keep a session with the derivation of today, so that it is compared."""
     name = f"session-{number}"
     batch = make_batch({f"{name}.jsonl": make_session(number, *texts)}, session_id=name)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import StoreError
-from turnlog.store.catalogue.feed import CatalogueLease
+from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
 
 SPAWN = get_context("spawn")
 
 
-def open_lease(path: Path, name: str = "writer", *, seconds: float = 30.0) -> CatalogueLease:
+def open_lease(path: Path, name: str = "writer", *, seconds: float = 30.0) -> Lease:
     return SqliteEngine(path).open_lease(name, seconds)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from turnlog.store.accounts.copies import restore_store
+from contracts.people import ADA, BOB, EVE, keep_of
+from turnlog.store.account_backups import restore_store
 from turnlog.store.catalogue.schema import UNSEEN, ViewerTerms, list_views
 from turnlog.store.model import LOCAL, Scope, Viewer, Visibility
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.people import ADA, BOB, EVE, keep_of
+from turnlog.testing.checks import keep
 
 SERVER_TEXTS = {"texts", "text_words", "text_words_gone", "text_state"}
 """The tables of search that only a server has."""

@@ -27,16 +27,15 @@ from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.interface import find_known, find_sessions
 from turnlog.store.model import LOCAL, Place, Scope
-from turnlog.testing.answers import read_bytes
-from turnlog.testing.builders import make_batch, make_line, make_lines
-from turnlog.testing.contracts.base import (
+from turnlog.testing.builders import make_batch, make_line, make_lines, make_session_row
+from turnlog.testing.checks import (
     expect_derived,
     get_derived,
+    read_bytes,
     read_records,
     replace_records,
     unpack_files,
 )
-from turnlog.testing.row_builders import make_session_row
 
 SPAWN = get_context("spawn")
 NAME = "session-1.jsonl"

@@ -18,11 +18,16 @@ from turnlog.store.batch import ChapterBatch, Derived, SessionBatch
 from turnlog.store.interface import ChangeEntry, Store, find_known
 from turnlog.store.model import Scope, SessionRow
 from turnlog.store.opening import open_store
-from turnlog.testing.answers import Answers, collect_answers
-from turnlog.testing.builders import make_batch, make_key, make_line
-from turnlog.testing.contracts.base import read_file, shift_source
-from turnlog.testing.memory_session import unpack_records
-from turnlog.testing.row_builders import list_usage, make_chapter, make_session_row
+from turnlog.testing.builders import (
+    list_usage,
+    make_batch,
+    make_chapter,
+    make_key,
+    make_line,
+    make_session_row,
+    unpack_records,
+)
+from turnlog.testing.checks import Answers, collect_answers, read_file, shift_source
 
 OWNERS = ["local", "guest"]
 SESSIONS = ["one", "two"]

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.instants import to_microseconds
-from turnlog.store.usage.building import Limit, UsageQuery, build_report
-from turnlog.store.usage.cells import (
+from turnlog.store.usage_cells import (
     Days,
     Home,
     Span,
@@ -26,8 +25,18 @@ from turnlog.store.usage.cells import (
     slot_of,
     sum_answers,
 )
-from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
-from turnlog.store.usage.source import AnswerCell, CallUse
+from turnlog.store.usage_report import (
+    AnswerCell,
+    Breakdown,
+    CallUse,
+    Grouping,
+    Limit,
+    ReportedCost,
+    UsageQuery,
+    UsageReport,
+    UsageRow,
+    build_report,
+)
 from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
 from turnlog.transcripts.usage.prices import Charger, PriceTable
 from turnlog.transcripts.usage.scanner import pack_sightings

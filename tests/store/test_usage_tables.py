@@ -21,14 +21,12 @@ from turnlog.store.batch import Derived
 from turnlog.store.catalogue.database import hash_text
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.interface import Maintenance, find_known
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Scope, ServerPlace, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace, StorePlace
-from turnlog.store.usage.cells import Home, UsageCell, build_cell, merge_cells
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
-from turnlog.store.usage.source import AnswerUse
-from turnlog.testing.builders import make_batch, make_key
-from turnlog.testing.row_builders import make_session_row
+from turnlog.store.usage_cells import Home, UsageCell, build_cell, merge_cells
+from turnlog.store.usage_recount import RecountedUsage, list_differences
+from turnlog.store.usage_report import AnswerUse
+from turnlog.testing.builders import make_batch, make_key, make_session_row
 from turnlog.transcripts.usage.prices import Charger
 from turnlog.transcripts.usage.tokens import SightingFold
 from usage_sightings import FILES, GUEST, SESSIONS, Files, files, make_sighting, say, steps

@@ -18,24 +18,23 @@ from hypothesis import strategies as st
 from postgres_server import make_archive
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
-from turnlog.store.interface import CaredStore, ChangeKind
-from turnlog.store.model import Place, Scope, Viewer
+from turnlog.store.interface import ChangeKind, MaintainedStore
+from turnlog.store.model import Place, Scope, ServerPlace, Viewer
 from turnlog.store.opening import open_store
-from turnlog.store.places import ServerPlace
 
 _EXAMPLES = settings.default.max_examples if settings.default else 300
 _owners = count()
 
 
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaintainedStore]:
     """Return one store for all worlds: each has an owner of its own."""
     with closing(open_store(tmp_path_factory.mktemp("worlds") / "turnlog.db")) as store:
         yield store
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaredStore]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaintainedStore]:
     """Return one store for all worlds, on a server."""
     with closing(open_store(ServerPlace(make_archive(), tmp_path_factory.mktemp("worlds")))) as store:
         yield store
@@ -51,7 +50,7 @@ viewers = st.builds(
 @settings(max_examples=max(_EXAMPLES // 15, 1), suppress_health_check=list(HealthCheck))
 @given(world=worlds, viewer=viewers)
 def test_a_viewer_is_told_what_a_store_without_the_rest_would_tell(
-    embedded: CaredStore, world: World, viewer: tuple[str, int]
+    embedded: MaintainedStore, world: World, viewer: tuple[str, int]
 ) -> None:
     compare_worlds(embedded, world, *viewer)
 
@@ -59,12 +58,12 @@ def test_a_viewer_is_told_what_a_store_without_the_rest_would_tell(
 @settings(max_examples=max(_EXAMPLES // 40, 1), suppress_health_check=list(HealthCheck))
 @given(world=worlds, viewer=viewers)
 def test_a_viewer_is_told_the_same_by_a_server(
-    served: CaredStore, world: World, viewer: tuple[str, int]
+    served: MaintainedStore, world: World, viewer: tuple[str, int]
 ) -> None:
     compare_worlds(served, world, *viewer)
 
 
-def compare_worlds(store: CaredStore, world: World, kind: str, number: int) -> None:
+def compare_worlds(store: MaintainedStore, world: World, kind: str, number: int) -> None:
     owner = f"w{next(_owners)}"
     put_into(store, owner, world)
     viewer = {
@@ -76,7 +75,7 @@ def compare_worlds(store: CaredStore, world: World, kind: str, number: int) -> N
     check(store, world, owner, f"{owner}seen", viewer)
 
 
-def check(store: CaredStore, world: World, whole: str, part: str, viewer: Viewer) -> None:
+def check(store: MaintainedStore, world: World, whole: str, part: str, viewer: Viewer) -> None:
     put_into(store, part, world, viewer)
     known = list(store.list_known(Scope(whole)))
     places = [
@@ -94,7 +93,7 @@ def check(store: CaredStore, world: World, whole: str, part: str, viewer: Viewer
     check_entries(store, world, Scope(whole, viewer))
 
 
-def check_entries(store: CaredStore, world: World, scope: Scope) -> None:
+def check_entries(store: MaintainedStore, world: World, scope: Scope) -> None:
     """Look at what is told of sessions that were forgotten or shared: that is history, of no world alone."""
     viewer = scope.viewer
     assert viewer is not None

@@ -11,14 +11,20 @@ import msgspec
 from msgspec.structs import replace
 
 from store.visible_worlds import NAMES
-from turnlog.store.interface import CaredStore, ChangeKind, KnownSession, count_files, find_sessions, is_visible
+from turnlog.store.interface import (
+    ChangeKind,
+    KnownSession,
+    MaintainedStore,
+    count_files,
+    find_sessions,
+    is_visible,
+)
 from turnlog.store.lists import SessionFilter
 from turnlog.store.model import Place, Scope, Visibility, find_access
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import SearchOrder
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.report import Grouping
-from turnlog.testing.answers import Answers, collect_answers
+from turnlog.store.usage_report import Grouping, UsageQuery, build_report
+from turnlog.testing.checks import Answers, collect_answers
 from turnlog.transcripts.hooks import DeliveryFilter, HookMention
 
 _IDS = (*NAMES, "s-9")
@@ -40,7 +46,9 @@ _FILTERS = (
 _TIMES = (1_767_312_000_000_000, 1_767_312_002_000_000)
 
 
-def ask_everything(store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place]) -> Answers:
+def ask_everything(
+    store: MaintainedStore, scope: Scope, known: list[KnownSession], places: list[Place]
+) -> Answers:
     """Ask for all, about sessions and lines that are in a world, whoever may see them."""
     answers = collect_answers(store, scope, known)
     del answers["read_feed"]
@@ -50,7 +58,7 @@ def ask_everything(store: CaredStore, scope: Scope, known: list[KnownSession], p
     return {name: [*sorted(map(_tell, found))] for name, found in answers.items()}
 
 
-def _number(store: CaredStore, scope: Scope) -> dict[int, str]:
+def _number(store: MaintainedStore, scope: Scope) -> dict[int, str]:
     """Return the ids of deliveries by their numbers, those that are not seen as well."""
     which = DeliveryFilter(delivery_ids=[f"{scope.owner}/{at:03}" for at in range(9)])
     return {each.id: each.delivery_id for each in store.list_deliveries(Scope(scope.owner), which)}
@@ -63,7 +71,7 @@ def _tell(found: object) -> str:
 
 
 def _ask_lists(
-    store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place], _: dict[int, str]
+    store: MaintainedStore, scope: Scope, known: list[KnownSession], places: list[Place], _: dict[int, str]
 ) -> Answers:
     keys = [session.key for session in known]
     pages = [store.list_sessions(scope, asked) for asked in _FILTERS]
@@ -92,7 +100,7 @@ def _ask_lists(
 
 
 def _ask_windows(
-    store: CaredStore, scope: Scope, known: list[KnownSession], places: list[Place], _: dict[int, str]
+    store: MaintainedStore, scope: Scope, known: list[KnownSession], places: list[Place], _: dict[int, str]
 ) -> Answers:
     found: list[object] = []
     for session in known:
@@ -125,7 +133,7 @@ def _try(ask: Callable[[], object]) -> object:
 
 
 def _ask_hooks(
-    store: CaredStore, scope: Scope, known: list[KnownSession], _: list[Place], numbers: dict[int, str]
+    store: MaintainedStore, scope: Scope, known: list[KnownSession], _: list[Place], numbers: dict[int, str]
 ) -> Answers:
     def name(facts: Iterable[Any]) -> list[object]:
         return [(numbers[fact.id], replace(fact, id=0)) for fact in facts]
@@ -172,7 +180,7 @@ def _ask_hooks(
 
 
 def _ask_usage(
-    store: CaredStore, scope: Scope, known: list[KnownSession], _: list[Place], __: dict[int, str]
+    store: MaintainedStore, scope: Scope, known: list[KnownSession], _: list[Place], __: dict[int, str]
 ) -> Answers:
     usage, now = store.read_usage(scope), datetime(2026, 1, 3, tzinfo=UTC)
     reports = [build_report(usage, UsageQuery(zone=UTC, now=now, by=by)) for by in Grouping]

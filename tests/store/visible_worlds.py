@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.store.batch import SessionBatch
-from turnlog.store.interface import CaredStore
-from turnlog.store.marks import MarkChange
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import Scope, Viewer, Visibility
 from turnlog.testing.builders import make_batch, make_line
 from turnlog.transcripts.hooks import HookDelivery
@@ -183,7 +183,7 @@ def tell_id(owner: str, at: int) -> str:
     return f"{owner}/{at:03}"
 
 
-def put_into(store: CaredStore, owner: str, world: World, viewer: Viewer | None = None) -> None:
+def put_into(store: MaintainedStore, owner: str, world: World, viewer: Viewer | None = None) -> None:
     """Make a world in a store under an owner: all of it as it came about, or what somebody may see of it."""
     scope = Scope(owner)
     sessions, numbers = list_seen(world, viewer) if viewer else (world.sessions, range(len(world.told)))

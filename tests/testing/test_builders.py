@@ -12,7 +12,7 @@ from turnlog.store.frames import open_frame
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.testing import make_batch, make_key, make_line, make_lines
-from turnlog.testing.contracts.base import get_derived, unpack_files
+from turnlog.testing.checks import get_derived, unpack_files
 from turnlog.transcripts.segments import AGENTS, TURNS
 from turnlog.transcripts.session_files import Change
 

@@ -22,10 +22,8 @@ from made_up_lines import made_up_lines
 from turnlog.ingest.derivation import Deriver, derive
 from turnlog.messages import Line, Position
 from turnlog.store.batch import Derived
-from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.feed import merge_derived
-from turnlog.testing.memory_session import FileRecords, pack_records, unpack_records
-from turnlog.testing.row_builders import make_message
+from turnlog.testing.batch_contract import merge_derived
+from turnlog.testing.builders import FileRecords, make_lines, make_message, pack_records, unpack_records
 from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.segment_builder import pack_lines
 from turnlog.transcripts.segments import (

@@ -17,8 +17,8 @@ from turnlog.cli.plain_text import time_cell
 from turnlog.cli.terminal import MisuseError, NothingFoundError
 from turnlog.config import Settings
 from turnlog.instants import find_moment
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Link, Token, User
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.account_model import Action, AuditEntry, Link, Token, User
+from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.lists import StoredSession
 
 Given = TypeVar("Given", Token, Link)

@@ -17,8 +17,8 @@ from turnlog.cli.terminal import shorten
 from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
-    from turnlog.store.accounts.interface import Accounts
-    from turnlog.store.interface import CaredStore
+    from turnlog.store.accounts import Accounts
+    from turnlog.store.interface import MaintainedStore
 
 _Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 _Named = list[tuple[str, str | None]]
@@ -42,7 +42,7 @@ def _completing(list_named: Callable[[str], _Named]) -> _Complete:
     return complete
 
 
-def _open_store() -> AbstractContextManager[CaredStore]:
+def _open_store() -> AbstractContextManager[MaintainedStore]:
     # Imported here: commands have these functions, and hardly ever are they called.
     from turnlog.cli.stores import open_for
     from turnlog.config import Settings

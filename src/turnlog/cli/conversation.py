@@ -21,7 +21,7 @@ from rich.text import Text
 from turnlog.cli.output import Row
 from turnlog.cli.plain_text import count_text, duration_text, local_time
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, shorten
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.instants import from_microseconds
 from turnlog.messages import Line
 from turnlog.messages.base import UnknownBlock

@@ -24,16 +24,13 @@ from turnlog.cli.service import find_service
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import find_origin, peek_origin
+from turnlog.ingest.machine import Exclusion, find_origin, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.server.notifications import Sent, list_targets, send_test
-from turnlog.store.accounts.copies import find_file
-from turnlog.store.accounts.interface import UserRole
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.model import LOCAL
+from turnlog.store.account_model import UserRole
+from turnlog.store.accounts import find_file, open_accounts
+from turnlog.store.model import LOCAL, StorePlace, home_of, is_made
 from turnlog.store.opening import check_quickly, find_holder, open_store
-from turnlog.store.places import StorePlace, home_of, is_made
 from turnlog.transcripts.session_files import list_config_dirs, path_text
 
 _LEAST = 64 << 20

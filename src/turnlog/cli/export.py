@@ -23,15 +23,21 @@ from turnlog.cli.session_input import Shown, is_file_name, open_shown
 from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
 from turnlog.export.conversation import Selection
-from turnlog.export.files import Exported, Outcome, export_raw, name_files, refuse_existing, write_file
+from turnlog.export.files import (
+    Exported,
+    Outcome,
+    export_raw,
+    find_transcript,
+    name_files,
+    refuse_existing,
+    write_file,
+)
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
-from turnlog.ingest.archived import find_transcript
 from turnlog.shapes import fill
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL
-from turnlog.store.places import is_made
+from turnlog.store.model import LOCAL, is_made
 from turnlog.transcripts.session_files import path_text
 
 if TYPE_CHECKING:

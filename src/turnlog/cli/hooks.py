@@ -15,7 +15,7 @@ from turnlog.cli.output import Output, output_options
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, clean_line
 from turnlog.config import Settings
 from turnlog.errors import HookError, TurnlogError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.hook_install import (
     HookScope,
     Plan,
@@ -32,9 +32,8 @@ from turnlog.ingest.hook_install import (
 )
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.server.processes import find_server
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, is_made
 from turnlog.store.opening import open_store
-from turnlog.store.places import is_made
 from turnlog.transcripts.hooks import EVENTS
 from turnlog.transcripts.session_files import path_text
 

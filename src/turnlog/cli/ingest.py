@@ -34,7 +34,7 @@ from turnlog.cli.terminal import (
 )
 from turnlog.config import Settings
 from turnlog.errors import TurnlogError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.capture import Captured, StreamCapture, archive_paths
 from turnlog.shapes import fill
 from turnlog.transcripts.session_files import list_roots, path_text, project_folder_name

@@ -33,21 +33,18 @@ from turnlog.cli.terminal import (
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.export.files import restore_session
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.exclusions import find_tombstones, list_holding
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.upgrade import Phase, UpgradeReport, upgrade_archive
-from turnlog.ingest.verification import Subject, check_archive
+from turnlog.ingest.machine import find_origin, find_tombstones, list_holding
+from turnlog.ingest.verification import Phase, Subject, UpgradeReport, check_archive, upgrade_archive
 from turnlog.shapes import fill
-from turnlog.store.accounts.copies import back_up_accounts, check_backup, find_copy, restore_store
-from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.accounts.opening import check_accounts
-from turnlog.store.interface import CaredStore, KnownSession, Maintenance, find_known
+from turnlog.store.account_backups import back_up_accounts, check_backup, find_copy, restore_store
+from turnlog.store.account_model import CarriedAccounts
+from turnlog.store.accounts import check_accounts
+from turnlog.store.interface import KnownSession, MaintainedStore, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, StorePlace, is_made
 from turnlog.store.opening import open_store, open_upgrade
-from turnlog.store.places import StorePlace, is_made
 from turnlog.transcripts.session_files import path_text
 
 
@@ -103,7 +100,7 @@ def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> N
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def _verify(store: CaredStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
+def _verify(store: MaintainedStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
     chosen = [find_session(store, prefix)[1] for prefix in prefixes] if prefixes else None
     found: list[DisagreementDocument] = []
     sessions = 0
@@ -419,7 +416,7 @@ class ForgetDocument(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def forget(
-    store: CaredStore,
+    store: MaintainedStore,
     output: Output,
     chosen: Sequence[Chosen],
     settings: Settings,
@@ -454,7 +451,7 @@ def forget(
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def still_scrub(store: CaredStore) -> None:
+def still_scrub(store: MaintainedStore) -> None:
     """Remove what an earlier run could not; end the program with status 1 if that fails again."""
     with waiting("Forgetting"):
         done = store.maintain(Maintenance.PURGE)
@@ -547,7 +544,7 @@ def forget_command(
             forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
 
 
-def _lift_tombstones(store: CaredStore, output: Output, prefixes: tuple[str, ...]) -> None:
+def _lift_tombstones(store: MaintainedStore, output: Output, prefixes: tuple[str, ...]) -> None:
     keys: dict[str, str] = {}
     for prefix in prefixes:
         found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}
@@ -610,7 +607,7 @@ def prune_command(
 
 
 def _choose_sessions(
-    store: CaredStore, before: int | None, root: str | None, only_here: bool
+    store: MaintainedStore, before: int | None, root: str | None, only_here: bool
 ) -> Iterator[Chosen]:
     for stored in _list_all(store):
         last = stored.row.last_time
@@ -627,7 +624,7 @@ def _is_in(project: str | None, root: str) -> bool:
     return project is not None and (project == root or project.startswith(root.rstrip(os.sep) + os.sep))
 
 
-def _list_all(store: CaredStore) -> Iterator[StoredSession]:
+def _list_all(store: MaintainedStore) -> Iterator[StoredSession]:
     asked, cursor = SessionFilter(archived=None), None
     while True:
         page = store.list_sessions(LOCAL, asked, limit=_PAGE, cursor=cursor)

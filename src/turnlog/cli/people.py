@@ -25,9 +25,10 @@ from turnlog.cli.output import Output, output_options
 from turnlog.cli.plain_text import Column, render_table, show_list
 from turnlog.cli.stores import find_machines, open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, warn, yes_option
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.shapes import fill, fill_dated
-from turnlog.store.accounts.interface import Accounts, Action, Token, TokenKind, User, UserRole
+from turnlog.store.account_model import Action, Token, TokenKind, User, UserRole
+from turnlog.store.accounts import Accounts
 from turnlog.store.model import LOCAL, Machine
 
 _ROLES = click.Choice([role.value for role in UserRole])

@@ -20,12 +20,12 @@ import click
 
 from turnlog.cli.output import Output
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.store.search.language import Clock
 
 if TYPE_CHECKING:
     from turnlog.ingest.change_check import SyncReport
-    from turnlog.store.marks import Marks
+    from turnlog.store.lists import Marks
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

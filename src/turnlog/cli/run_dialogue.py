@@ -18,7 +18,7 @@ from rich.text import Text
 
 from turnlog.cli.terminal import clean, clean_line, shorten
 from turnlog.errors import ProtocolError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.messages import Line, encode
 from turnlog.messages.base import Value
 from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock

@@ -31,7 +31,7 @@ from turnlog.server.http_server import DEFAULT_PORT, LogFormat, Ready, ServeOpti
 from turnlog.server.processes import AlreadyServingError, OpeningKey, Presence
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
-from turnlog.store.places import STORE_SETTING, is_made
+from turnlog.store.model import STORE_SETTING, is_made
 from turnlog.transcripts.session_files import locate_sessions, path_text
 
 

@@ -28,11 +28,10 @@ from turnlog.cli.terminal import (
 )
 from turnlog.config import Settings
 from turnlog.errors import PushError
-from turnlog.export.plain import plural
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.push.client import Pace, PushClient, parse_server
-from turnlog.ingest.push.collector import (
+from turnlog.export.plain_text import plural
+from turnlog.ingest.machine import Exclusion, find_origin
+from turnlog.ingest.push_client import Pace, PushClient, parse_server
+from turnlog.ingest.push_collector import (
     Collector,
     PushLoop,
     PushPhase,
@@ -42,10 +41,10 @@ from turnlog.ingest.push.collector import (
     push_once,
     read_status,
 )
-from turnlog.ingest.push.pusher import PushCounts
+from turnlog.ingest.pusher import PushCounts
 from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
 from turnlog.ingest.watchers import choose_watcher
-from turnlog.store.places import STORE_SETTING
+from turnlog.store.model import STORE_SETTING
 from turnlog.transcripts.session_files import list_roots, path_text
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(i?)[bB]?(?:/s)?")
@@ -280,7 +279,7 @@ def _plan(collector: Collector, output: Output) -> None:
     pusher = collector.pusher
     pusher.connect()
     pusher.plan_all(at_once=True)
-    collector.holder.plan(pusher)
+    collector.held.plan(pusher)
     document = PlanDocument(
         server=pusher.client.name,
         sessions=pusher.waiting,
@@ -297,7 +296,7 @@ def _push_once(collector: Collector, settings: Settings, output: Output) -> None
     with waiting("Pushing") as progress:
         news = PushReporter(output, on_progress=progress)
         try:
-            push_once(collector.pusher, collector.hooks, collector.holder, status, news)
+            push_once(collector, status, news)
         except PushError as error:
             status.note(phase=PushPhase.OFFLINE, reason=str(error))
             raise
@@ -310,14 +309,7 @@ def _follow(collector: Collector, settings: Settings, output: Output) -> None:
     watcher = choose_watcher(list_roots(settings.session_dirs), env=os.environ)
     status = StatusFile(settings.home, collector.pusher.client.name)
     with stopped_by_signals(watcher.stop):
-        PushLoop(
-            collector.pusher,
-            watcher,
-            collector.hooks,
-            collector.holder,
-            status,
-            PushReporter(output),
-        ).run()
+        PushLoop(collector, watcher, status, PushReporter(output)).run()
 
 
 _SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}

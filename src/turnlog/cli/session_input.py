@@ -17,12 +17,10 @@ from msgspec import Struct
 from turnlog.cli.files import STDIN, STDIN_NAME, read_stdin, require_file
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
 from turnlog.config import Settings
-from turnlog.ingest.archived import find_transcript, list_problems, read_summary
+from turnlog.export.files import find_transcript, list_problems, read_summary
 from turnlog.store.interface import KnownSession, Store, find_sessions, read_all
-from turnlog.store.lists import StoredSession
-from turnlog.store.marks import Marks
-from turnlog.store.model import LOCAL, Visibility
-from turnlog.store.places import is_made
+from turnlog.store.lists import Marks, StoredSession
+from turnlog.store.model import LOCAL, Visibility, is_made
 from turnlog.transcripts.agents import LineProblem
 from turnlog.transcripts.dumps import list_dumped
 from turnlog.transcripts.line_reader import LineSplitter

@@ -34,8 +34,10 @@ from turnlog.cli.stores import find_machines, find_session, open_for, shorten_id
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, warn
 from turnlog.instants import find_moment
 from turnlog.shapes import fill
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import (
+    MarkChange,
+    Marks,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -43,7 +45,6 @@ from turnlog.store.lists import (
     StoredProject,
     StoredSession,
 )
-from turnlog.store.marks import MarkChange, Marks
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts.session_files import path_text
 
@@ -430,7 +431,7 @@ def _build_filter(
     )
 
 
-def _find_alike(store: CaredStore, wanted: SessionFilter, prefix: str) -> SessionFilter:
+def _find_alike(store: MaintainedStore, wanted: SessionFilter, prefix: str) -> SessionFilter:
     """Return a filter for the sessions like one."""
     session, _ = find_session(store, prefix)
     if session.row.series is None:
@@ -440,7 +441,7 @@ def _find_alike(store: CaredStore, wanted: SessionFilter, prefix: str) -> Sessio
     return replace(wanted, series=session.row.series, persons=(session.person or "",))
 
 
-def _find_origins(store: CaredStore, names: tuple[str, ...]) -> tuple[str, ...]:
+def _find_origins(store: MaintainedStore, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the machines that names stand for."""
     if not names:
         return ()
@@ -575,7 +576,7 @@ def mark_command(
     output.show(items, (line for item in items for line in _describe_change(item)))
 
 
-def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:
+def _change_marks(store: MaintainedStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:
     found = {stored.key: stored for stored, _ in (find_session(store, prefix) for prefix in prefixes)}
     done = (
         {} if change == MarkChange() else {each.key: each.after for each in store.mark(LOCAL, [*found], change)}
@@ -592,7 +593,7 @@ def _change_marks(store: CaredStore, prefixes: tuple[str, ...], change: MarkChan
     ]
 
 
-def _undo_marks(store: CaredStore) -> list[MarkItem]:
+def _undo_marks(store: MaintainedStore) -> list[MarkItem]:
     undone = store.undo_mark(LOCAL)
     if not undone:
         raise NothingFoundError("there is no change to undo")

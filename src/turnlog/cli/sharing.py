@@ -31,14 +31,14 @@ from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten, warn, yes_option
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.server.processes import find_server
 from turnlog.shapes import fill, fill_dated
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter, Link
-from turnlog.store.interface import CaredStore
+from turnlog.store.account_model import Action, AuditEntry, AuditFilter, Link
+from turnlog.store.accounts import Accounts
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL, ProjectRule, Visibility, find_access
-from turnlog.store.places import is_made
+from turnlog.store.model import LOCAL, ProjectRule, Visibility, find_access, is_made
 
 _SHARED_TITLE = 50
 
@@ -102,7 +102,7 @@ def share_command(
 
 
 def _build_shared(
-    store: CaredStore, found: dict[str, StoredSession], changed: set[str]
+    store: MaintainedStore, found: dict[str, StoredSession], changed: set[str]
 ) -> Iterator[SharedSession]:
     for key, stored in found.items():
         access = find_access(store, LOCAL, key)

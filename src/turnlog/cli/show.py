@@ -39,7 +39,7 @@ from turnlog.config import Settings
 from turnlog.instants import from_microseconds
 from turnlog.messages import Dialect
 from turnlog.shapes import fill
-from turnlog.store.marks import Marks
+from turnlog.store.lists import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents import AgentLink, LineProblem
 from turnlog.transcripts.calls import Call, Touched

@@ -18,7 +18,7 @@ from turnlog.cli.output import Row
 from turnlog.cli.stores import find_session, open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten
 from turnlog.config import Settings
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line
 from turnlog.messages.sdk.assembly import AssembledMessage, MessageAssembler

@@ -13,9 +13,8 @@ from turnlog.cli.plain_text import size_text
 from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
-from turnlog.export.plain import plural
-from turnlog.ingest.exclusions import Exclusion
-from turnlog.ingest.origin import peek_origin
+from turnlog.export.plain_text import plural
+from turnlog.ingest.machine import Exclusion, peek_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known

@@ -23,9 +23,8 @@ from turnlog.cli.output import color_option, json_option
 from turnlog.cli.plain_text import LOCAL, cents_text, duration_text
 from turnlog.cli.terminal import bold, dim, shorten
 from turnlog.config import Settings
-from turnlog.store.usage.building import build_blocks
-from turnlog.store.usage.cells import Days, UsageCell, find_zone
-from turnlog.store.usage.report import Tally
+from turnlog.store.usage_cells import Days, UsageCell, find_zone
+from turnlog.store.usage_report import Tally, build_blocks
 from turnlog.transcripts.usage.prices import to_dollars
 
 _PATIENCE = 1.0
@@ -164,8 +163,8 @@ def _read_archive(asked: StatusInput, zone_name: str | None) -> StatusDocument:
     """Return what the archive has; nothing if there is none, or it cannot be read."""
     from turnlog.errors import TurnlogError
     from turnlog.store.model import LOCAL as OWNER
+    from turnlog.store.model import is_made
     from turnlog.store.opening import open_store
-    from turnlog.store.places import is_made
 
     try:
         place = Settings.from_env().place

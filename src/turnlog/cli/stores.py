@@ -18,11 +18,10 @@ from operator import eq
 from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
-from turnlog.store.interface import CaredStore, KnownSession, Store, find_known, find_sessions
+from turnlog.store.interface import KnownSession, MaintainedStore, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL, Machine
+from turnlog.store.model import LOCAL, Machine, StorePlace, is_made
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace, is_made
 
 
 def find_machines(machines: Sequence[Machine], name: str) -> list[Machine]:
@@ -42,7 +41,7 @@ _TYPED = re.compile(r"\w[\w-]*", re.ASCII)
 
 
 @contextmanager
-def open_for(settings: Settings, *, writing: bool = False, existing: bool = False) -> Iterator[CaredStore]:
+def open_for(settings: Settings, *, writing: bool = False, existing: bool = False) -> Iterator[MaintainedStore]:
     """Open the store, and close it again; for reading, or if it is to be `existing`, it must be there."""
     place = settings.place
     if (existing or not writing) and not is_made(place):
@@ -51,7 +50,7 @@ def open_for(settings: Settings, *, writing: bool = False, existing: bool = Fals
         yield store
 
 
-def _open_to_write(settings: Settings) -> CaredStore:
+def _open_to_write(settings: Settings) -> MaintainedStore:
     """Open the store for writing; one of an earlier version is upgraded before."""
     try:
         return open_store(settings.place)
@@ -61,7 +60,7 @@ def _open_to_write(settings: Settings) -> CaredStore:
         return open_store(settings.place)
 
 
-def _open_to_read(place: StorePlace) -> CaredStore:
+def _open_to_read(place: StorePlace) -> MaintainedStore:
     """Open the store for reading; one of an older version is brought up to date before."""
     try:
         return open_store(place, read_only=True)

@@ -18,12 +18,11 @@ from turnlog.cli.stores import open_for
 from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.ingest.change_check import SyncReport, report_unchanged
-from turnlog.ingest.exclusions import Exclusion, list_forgotten
-from turnlog.ingest.origin import find_origin, save_machine_name
+from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import find_holder, open_store
 from turnlog.transcripts.session_files import Located, SessionFiles, locate_path, locate_sessions, path_text
@@ -72,7 +71,7 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
 def _excludes(settings: Settings, files: SessionFiles) -> bool:
     if not settings.exclude:
         return False
-    from turnlog.ingest.exclusions import Exclusion
+    from turnlog.ingest.machine import Exclusion
 
     return Exclusion(settings.exclude).excludes(files)
 
@@ -144,7 +143,7 @@ def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, ou
 
 def _sync(
     settings: Settings,
-    store: CaredStore,
+    store: MaintainedStore,
     paths: tuple[Path, ...],
     sessions: list[SessionFiles],
     within: list[Path],
@@ -173,7 +172,7 @@ def _sync(
             return hand_over(settings.home, asked, _LONG_PATIENCE)
 
 
-def _import_spool(settings: Settings, store: CaredStore) -> int:
+def _import_spool(settings: Settings, store: MaintainedStore) -> int:
     """Bring into the store what hooks left in the spool, and return how many deliveries are new."""
     spool = Spool(settings.home / SPOOL)
     if next(iter(spool.list_names()), None) is None:

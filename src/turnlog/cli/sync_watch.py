@@ -16,10 +16,9 @@ from turnlog.cli.terminal import MisuseError, clean_line, stopped_by_signals, wa
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
-from turnlog.ingest.exclusions import Exclusion, list_forgotten
-from turnlog.ingest.following import Followed, Occasion, follow
 from turnlog.ingest.lease import hold_lease
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.live_sync import Followed, Occasion, follow
+from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
 from turnlog.ingest.watchers import choose_watcher

@@ -30,11 +30,19 @@ from turnlog.cli.plain_text import (
 )
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, bold, clean_line, dim
 from turnlog.config import Settings
-from turnlog.export.plain import plural
-from turnlog.store.places import is_made
-from turnlog.store.usage.building import Limit, UsageQuery, build_report
-from turnlog.store.usage.cells import Span, find_zone
-from turnlog.store.usage.report import Breakdown, Grouping, ReportedCost, UsageReport, UsageRow
+from turnlog.export.plain_text import plural
+from turnlog.store.model import is_made
+from turnlog.store.usage_cells import Span, find_zone
+from turnlog.store.usage_report import (
+    Breakdown,
+    Grouping,
+    Limit,
+    ReportedCost,
+    UsageQuery,
+    UsageReport,
+    UsageRow,
+    build_report,
+)
 from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.usage.prices import Prices, QuoteMemory, Rates, cost_text, money_text
 
@@ -415,7 +423,7 @@ def _report_archive(
     with closing(open_store(settings.place, read_only=True)) as store:
         if own is None:
             return build_report(store.read_usage(OWNER), query)
-        from turnlog.store.usage.recounting import RecountedUsage
+        from turnlog.store.usage_recount import RecountedUsage
 
         prices = Prices(own, QuoteMemory(settings.price_memory))
         return build_report(RecountedUsage(store, OWNER, prices), query)

@@ -21,9 +21,8 @@ from turnlog.cli.files import FoundFiles
 from turnlog.cli.output import waiting
 from turnlog.cli.terminal import explain, warn
 from turnlog.instants import to_microseconds
-from turnlog.store.usage.cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
-from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.source import FAILED, AnswerCell, CallUse
+from turnlog.store.usage_cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
+from turnlog.store.usage_report import FAILED, AnswerCell, CallUse, ReportedCost
 from turnlog.transcripts.session_files import path_text, project_name
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
 from turnlog.transcripts.usage.scanner import ReportedSighting, Scan, scan_file

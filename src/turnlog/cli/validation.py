@@ -22,7 +22,7 @@ from turnlog.cli.output import Output, output_options, track, waiting
 from turnlog.cli.session_input import is_file_name, open_shown
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain, warn
 from turnlog.errors import MigrationError
-from turnlog.export.plain import plural
+from turnlog.export.plain_text import plural
 from turnlog.messages import Dialect, Line
 from turnlog.shapes import fill
 from turnlog.transcripts.line_reader import LineSplitter, Tail, read_lines

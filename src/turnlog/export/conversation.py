@@ -21,11 +21,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import SelectionError
-from turnlog.export.plain import plural, strip_colors
+from turnlog.export.plain_text import plural, strip_colors
 from turnlog.export.redaction import Redactor, list_strings
 from turnlog.messages import Line, Raw
 from turnlog.messages.base import Unknown, UnknownBlock
-from turnlog.messages.blocks import Base64Source, ContentBlock, ImageBlock
+from turnlog.messages.blocks import Base64Source, ImageBlock
 from turnlog.messages.tool_io.files import EditInput, MultiEditInput, WriteInput
 from turnlog.messages.tool_io.planning import AskUserQuestionInput, ExitPlanModeInput, TodoItem, TodoWriteInput
 from turnlog.messages.tool_io.registry import ToolInput
@@ -498,7 +498,7 @@ class _Walk:
             )
         for block in blocks:
             if isinstance(block, UnknownBlock):
-                yield Noted(kind="unknown", text=_show_unknown(block), time=message.time, anchor=anchor)
+                yield Noted(kind="unknown", text=value_text(block), time=message.time, anchor=anchor)
         for number, call in enumerate(message.calls):
             yield self._tell_call(call, message, f"{anchor}-call-{number}")
             if self._places is not None:
@@ -534,10 +534,6 @@ def _tell_notes(lines: Iterable[Line], anchor: str) -> Iterator[Noted]:
     for number, line in enumerate(lines):
         time = getattr(line.entry, "time", None)
         yield Noted(kind="note", text=report_of(line.entry), time=time, anchor=f"{anchor}-note-{number}")
-
-
-def _show_unknown(block: ContentBlock) -> str:
-    return value_text(block)
 
 
 def _tell_compaction(compaction: Compaction) -> str:

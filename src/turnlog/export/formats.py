@@ -41,7 +41,7 @@ from turnlog.export.conversation import (
 )
 from turnlog.export.documents import render_documents
 from turnlog.export.html_page import render_html
-from turnlog.export.plain import show_controls, strip_colors
+from turnlog.export.plain_text import show_controls, strip_colors
 from turnlog.export.redaction import Redactor, redact_json
 from turnlog.transcripts.lines.categories import Author
 from turnlog.transcripts.queries.sessions import SessionRecords

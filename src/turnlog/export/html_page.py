@@ -37,7 +37,7 @@ from turnlog.export.conversation import (
     TurnBegins,
     shorten_topic,
 )
-from turnlog.export.plain import show_controls, strip_colors
+from turnlog.export.plain_text import show_controls, strip_colors
 
 _COLOR = re.compile(r"\x1b\[([0-9;:]*)m")
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")

@@ -19,8 +19,8 @@ from turnlog.export.conversation import (
     learn_session,
     redact_pieces,
 )
+from turnlog.export.files import read_summary
 from turnlog.export.redaction import RedactionRules, Redactor
-from turnlog.ingest.archived import read_summary
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope

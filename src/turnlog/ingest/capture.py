@@ -19,18 +19,15 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.captured_files import identify
+from turnlog.ingest.captured_files import append_lines, identify, is_file_name
 from turnlog.ingest.change_check import SyncReport
-from turnlog.ingest.durable_files import append_lines, is_file_name
-from turnlog.ingest.exclusions import Exclusion, list_forgotten
 from turnlog.ingest.lease import hold_lease
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.pipeline import sync
-from turnlog.ingest.session_cache import SessionCache
-from turnlog.store.interface import CaredStore, KnownSession, find_known, find_sessions
-from turnlog.store.model import LOCAL
+from turnlog.ingest.session_scan import SessionCache
+from turnlog.store.interface import KnownSession, MaintainedStore, find_known, find_sessions
+from turnlog.store.model import LOCAL, StorePlace, home_of
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.session_files import (
     CaptureKind,
     SessionFiles,
@@ -229,7 +226,7 @@ def archive_paths(
         return None
 
 
-def _find_known(store: CaredStore, origin: str, sessions: Iterable[SessionFiles]) -> list[KnownSession]:
+def _find_known(store: MaintainedStore, origin: str, sessions: Iterable[SessionFiles]) -> list[KnownSession]:
     """Return what is known of some sessions; all that is known, where one of them is new."""
     found: dict[str, KnownSession] = {}
     for files in sessions:

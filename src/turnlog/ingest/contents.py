@@ -417,7 +417,7 @@ class ScannedFile(Struct, frozen=True):
     """What is new; None if nothing is."""
 
 
-def choose(seen: Iterable[ScannedFile]) -> Iterator[ScannedFile]:
+def choose_files(seen: Iterable[ScannedFile]) -> Iterator[ScannedFile]:
     """Yield what rows are derived from: of several transcripts the first, as that is the one that is there."""
     has_main = False
     for each in seen:
@@ -434,16 +434,16 @@ def tells_of_lines(batch: SourceBatch) -> bool:
     return batch.kind in DERIVED_FROM and batch.change is not Change.VANISHED
 
 
-def keep(known: KnownSource, batch: SourceBatch | None, path: str | None = None) -> ScannedFile:
+def keep_known(known: KnownSource, batch: SourceBatch | None, path: str | None = None) -> ScannedFile:
     """Return a source whose bytes are as they were."""
     return ScannedFile(
         known.source, known.kind, path or known.path, known.generation, known.run_id, None, batch
     )
 
 
-def lose(known: KnownSource) -> ScannedFile:
+def mark_missing(known: KnownSource) -> ScannedFile:
     """Return a source whose file is gone."""
-    return keep(known, miss(known) if known.present else None)
+    return keep_known(known, build_missing(known) if known.present else None)
 
 
 def confirm(known: KnownSource, path: str) -> SourceBatch:
@@ -451,7 +451,7 @@ def confirm(known: KnownSource, path: str) -> SourceBatch:
     return restate(known, Change.UNCHANGED if known.present else Change.VANISHED, path, known.checkpoint)
 
 
-def miss(known: KnownSource) -> SourceBatch:
+def build_missing(known: KnownSource) -> SourceBatch:
     """Return the news of a file that is gone."""
     return restate(known, Change.VANISHED, known.path, known.checkpoint)
 

@@ -19,7 +19,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from turnlog.ingest.contents import confirm
-from turnlog.store.batch import SessionBatch, SourceBatch
+from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import Scope, SessionHead, SessionRow, SourceKind
@@ -95,7 +95,7 @@ def _rank_copies(
     persons = {machine.origin: machine.person for machine in store.list_machines(Scope(owner))}
     found: dict[_Group, dict[str, _Rank]] = {}
     for batch, head in new:
-        row = _get_row(batch)
+        row = None if batch.derived is None else batch.derived.session
         group = persons.get(batch.origin), *_tell_apart(head, row)
         found.setdefault(group, {})[batch.key] = _rank(batch.key, batch.session_id, head, row)
     for session in stored:
@@ -127,18 +127,13 @@ def _rank(key: str, name: str, head: SessionHead, row: SessionRow | None) -> _Ra
     return is_fork, name != head.told_id, key
 
 
-def _get_row(batch: SessionBatch) -> SessionRow | None:
-    return None if batch.derived is None else batch.derived.session
-
-
 def _say(batch: SessionBatch, original: str | None) -> SessionBatch:
     if original is None:
         return batch
-    return replace(batch, sources=tuple(_mark(each, batch.key, original) for each in batch.sources))
-
-
-def _mark(source: SourceBatch, key: str, original: str) -> SourceBatch:
-    return replace(source, copied_from=original) if source.source == key else source
+    sources = (
+        replace(each, copied_from=original) if each.source == batch.key else each for each in batch.sources
+    )
+    return replace(batch, sources=tuple(sources))
 
 
 def _restate(store: Store, owner: str, originals: dict[str, str], like: SessionBatch) -> Iterable[SessionBatch]:

@@ -48,7 +48,6 @@ from turnlog.transcripts.segments import AGENTS, PART, TURNS, AgentRecord, Sight
 from turnlog.transcripts.session import Session, SessionGrowth
 from turnlog.transcripts.session_files import AgentFiles, pair_agents
 from turnlog.transcripts.summary import Summary, type_name
-from turnlog.transcripts.usage.prices import Prices
 from turnlog.transcripts.usage.sightings import UsageFold
 from turnlog.transcripts.usage.tokens import Sighting
 
@@ -478,7 +477,7 @@ class Assembled(Struct, frozen=True):
         return derive(self.session, self.transcript, self.chapters, self.others, emptied, is_final=is_final)
 
 
-def assemble(parts: Iterable[Part], folder: str, prices: Prices | None = None) -> Assembled:
+def assemble(parts: Iterable[Part], folder: str) -> Assembled:
     """Return the session that some files are; their order makes no difference.
 
     `folder` is the name of the project's folder.
@@ -493,7 +492,7 @@ def assemble(parts: Iterable[Part], folder: str, prices: Prices | None = None) -
     main = next((part.content for part in ordered if part.kind is SourceKind.TRANSCRIPT), None)
     lines = [] if main is None else main.lines
     return Assembled(
-        Session(lines, folder=folder, load=lambda: sources, prices=prices),
+        Session(lines, folder=folder, load=lambda: sources),
         None if main is None else main.source,
         tuple(chapters),
         {part.content.source: part.content.lines for part in ordered if part.kind is SourceKind.JOURNAL},

@@ -28,34 +28,64 @@ CHUNK = 1 << 20
 class FileScan:
     """What a file is compared with what was known of it. Iterating reads what is new, piece by piece, once."""
 
-    def __init__(self, change: Change, known: KnownSource | None = None, *, reason: str = "") -> None:
-        """Begin with a file of which nothing is to be read."""
+    def __init__(
+        self,
+        change: Change,
+        known: KnownSource | None = None,
+        *,
+        reason: str = "",
+        end: int | None = None,
+        about: Checkpoint | None = None,
+    ) -> None:
+        """Begin with a file of which what there is up to an `end` is to be read, and nothing without one.
+
+        `about` is the checkpoint but for what is told by what was read.
+        """
+        is_anew = end is not None and change not in (Change.APPENDED, Change.UNCHANGED)
         self.change = change
         self.reason = reason
         """Why the file is unreadable, or why reading it stopped."""
-        self.generation = 0 if known is None else known.generation
-        self.start = 0 if known is None else known.length
+        self.generation = 0 if known is None else known.generation + is_anew
+        self.start = 0 if known is None or is_anew else known.length
         """Where the new bytes begin."""
         self.length = self.start
         """How many bytes were read in all, in this visit and before."""
+        self._end = self.start if end is None else end
+        self._about = about
         self.checkpoint = None if known is None else known.checkpoint
         """By which the next visit tells what changed; up to date when all pieces were read."""
+        if about is not None:
+            self.checkpoint = self._take_checkpoint(about)
 
     @property
     def has_more(self) -> bool:
         """Whether there is something to read."""
-        return False
-
-    @property
-    def size(self) -> int:
-        """How many bytes there are to read, at a glance."""
-        return 0
+        return self.length < self._end
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(())
+        try:
+            while self.has_more and (piece := self._read()):
+                self.length += len(piece)
+                yield piece
+        finally:
+            self.close()
+        if self._about is not None:
+            self.checkpoint = self._take_checkpoint(self._about)
 
     def close(self) -> None:
         """Let go of the file, if it is not to be read."""
+
+    def _read(self) -> bytes:
+        """Return the next piece."""
+        return b""
+
+    def _find_fingerprint(self) -> str:
+        """Return the fingerprint of what was read so far."""
+        return ""
+
+    def _take_checkpoint(self, about: Checkpoint) -> Checkpoint:
+        fingerprint = self._find_fingerprint()
+        return replace(about, offset=self.length, fingerprint=fingerprint, generation=self.generation)
 
 
 class _OpenFileScan(FileScan):
@@ -71,58 +101,30 @@ class _OpenFileScan(FileScan):
         source: str,
         chunk: int,
     ) -> None:
-        super().__init__(change, known)
-        if known is not None and change is not Change.APPENDED:
-            self.generation += 1
-            self.start = self.length = 0
         self._file = file
-        self._status = status
         self._windows = windows
-        self._source = source
         self._chunk = chunk
-        self.checkpoint = self._take_checkpoint()
-
-    @property
-    def has_more(self) -> bool:
-        return self.length < self._status.st_size
-
-    @property
-    def size(self) -> int:
-        return max(self._status.st_size - self.length, 0)
-
-    def __iter__(self) -> Iterator[bytes]:
-        if not self.has_more:
-            self.close()
-            return
-        with self._file as file:
-            file.seek(self.start)
-            while self.has_more and (piece := self._read(file)):
-                self._windows.add(piece)
-                self.length += len(piece)
-                yield piece
-        self.checkpoint = self._take_checkpoint()
+        super().__init__(change, known, end=status.st_size, about=_describe(source, status, status.st_size))
+        file.seek(self.start)
 
     def close(self) -> None:
         self._file.close()
 
-    def _read(self, file: FileIO) -> bytes:
+    def _read(self) -> bytes:
         try:
-            return file.read(min(self._chunk, self._status.st_size - self.length))
+            piece = self._file.read(min(self._chunk, self._end - self.length))
         except OSError as error:  # what was read is there all the same
             self.reason = error.strerror or str(error)
             return b""
+        self._windows.add(piece)
+        return piece
 
-    def _take_checkpoint(self) -> Checkpoint:
-        return Checkpoint(
-            source=self._source,
-            offset=self.length,
-            size=self._status.st_size,
-            fingerprint=self._windows.fingerprint,
-            inode=self._status.st_ino,
-            device=self._status.st_dev,
-            modified_ns=self._status.st_mtime_ns,
-            generation=self.generation,
-        )
+    def _find_fingerprint(self) -> str:
+        return self._windows.fingerprint
+
+
+def _describe(source: str, status: os.stat_result, size: int) -> Checkpoint:
+    return Checkpoint(source, 0, size, "", status.st_ino, status.st_dev, status.st_mtime_ns)
 
 
 def scan_file(
@@ -163,42 +165,15 @@ class _PartScan(FileScan):
         change = Change.NEW if known is None else Change.REWRITTEN
         if known is not None and last is not None and _digest(data[: known.length]) == last.fingerprint:
             change = Change.APPENDED if len(data) > known.length else Change.UNCHANGED
-        super().__init__(change, known)
-        if change is Change.REWRITTEN:
-            self.generation += 1
-            self.start = self.length = 0
         self._data = data
-        self._status = status
-        self._source = source
         self._chunk = chunk
-        self.checkpoint = self._take_checkpoint()
+        super().__init__(change, known, end=len(data), about=_describe(source, status, len(data)))
 
-    @property
-    def has_more(self) -> bool:
-        return self.length < len(self._data)
+    def _read(self) -> bytes:
+        return self._data[self.length : self.length + self._chunk]
 
-    @property
-    def size(self) -> int:
-        return len(self._data) - self.length
-
-    def __iter__(self) -> Iterator[bytes]:
-        while self.has_more:
-            piece = self._data[self.length : self.length + self._chunk]
-            self.length += len(piece)
-            yield piece
-        self.checkpoint = self._take_checkpoint()
-
-    def _take_checkpoint(self) -> Checkpoint:
-        return Checkpoint(
-            source=self._source,
-            offset=self.length,
-            size=len(self._data),
-            fingerprint=_digest(self._data[: self.length]),
-            inode=self._status.st_ino,
-            device=self._status.st_dev,
-            modified_ns=self._status.st_mtime_ns,
-            generation=self.generation,
-        )
+    def _find_fingerprint(self) -> str:
+        return _digest(self._data[: self.length])
 
 
 def _digest(data: bytes) -> str:

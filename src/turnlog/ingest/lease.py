@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.ingest.change_check import SyncReport
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.machine import find_origin
 from turnlog.store.catalogue.feed import Lease
+from turnlog.store.model import StorePlace, home_of
 from turnlog.store.opening import open_lease
-from turnlog.store.places import StorePlace, home_of
 
 _SECONDS = 120.0
 """How long others wait for a holder on another machine that does not answer."""

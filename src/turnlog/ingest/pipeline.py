@@ -31,14 +31,19 @@ from msgspec.structs import replace
 from turnlog.errors import ArchiveError, StoreError
 from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.copies import note_copies
-from turnlog.ingest.planning import Plan, Task, build_plan, measure
-from turnlog.ingest.session_cache import CachedSession, SessionCache
-from turnlog.ingest.session_scan import derive_again, is_outdated, resume_scan, vanish
+from turnlog.ingest.session_scan import (
+    CachedSession,
+    SessionCache,
+    derive_again,
+    is_outdated,
+    scan_session,
+    vanish,
+)
+from turnlog.ingest.sync_plan import Plan, Task, build_plan, measure
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, KnownSession, Store, find_known
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.model import LOCAL, Scope, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace
 from turnlog.transcripts.session_files import SessionFiles
 
 
@@ -105,7 +110,7 @@ def _scan_task(
     owner, origin, now_ns = context.owner, context.origin, context.now_ns
     if task.files is not None:
         known = None if cache is None else cache.take(task.known)
-        found = resume_scan(
+        found = scan_session(
             task.files,
             task.known,
             archive,

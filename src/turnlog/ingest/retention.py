@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.ingest.change_check import find_transcript, list_kinds
-from turnlog.ingest.exclusions import Exclusion
+from turnlog.ingest.machine import Exclusion
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.transcripts.session_files import SessionFiles, locate_sessions
 
@@ -123,12 +123,11 @@ def list_endangered(
     known: Iterable[KnownSession],
     now: datetime,
     days: float,
-    within: timedelta = SOON,
 ) -> list[Endangered]:
-    """Return the sessions that are deleted within a time, those first that are deleted first."""
+    """Return the sessions that are deleted soon, those first that are deleted first."""
     sources = {source.path: (session.key, source) for session in known for source in session.sources}
     found = (_judge(files, sources, days) for files in sessions)
-    soon = [each for each in found if each is not None and each.deletes_at <= now + within]
+    soon = [each for each in found if each is not None and each.deletes_at <= now + SOON]
     return sorted(soon, key=lambda each: (each.deletes_at, each.path))
 
 
@@ -152,7 +151,7 @@ def _judge(
     is_archived, modified, _ = min(ages)
     return Endangered(
         path=Path(find_transcript(files)),
-        deletes_at=_add_days(modified, days),
+        deletes_at=datetime.fromtimestamp(modified, UTC) + timedelta(days=min(days, _LONGEST)),
         archived=is_archived,
         missing_bytes=sum(missing for *_, missing in ages),
         key=key,
@@ -167,10 +166,6 @@ def _count_missing(source: KnownSource | None, status: os.stat_result) -> int | 
     if last.inode not in (0, status.st_ino) or status.st_size < source.length:
         return status.st_size  # another file by the same name
     return (status.st_size - source.length) or None
-
-
-def _add_days(modified: float, days: float) -> datetime:
-    return datetime.fromtimestamp(modified, UTC) + timedelta(days=min(days, _LONGEST))
 
 
 def list_all_endangered(

@@ -2,13 +2,17 @@
 
 Of each file the new bytes are read and cut into frames. What is derived follows from all lines; those that were
 read before come from the archive, where every line is, whatever has become of its file.
+
+Sessions that were scanned a moment ago stay in memory (`SessionCache`): only what is appended to them is read
+then. A session is kept as it is at one revision of the store. A scan takes it out, and it is put back when what
+came of the scan is written; so one that changed in any other way, or was forgotten, is not used again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,26 +27,119 @@ from turnlog.ingest.contents import (
     LineCache,
     Recall,
     ScannedFile,
-    choose,
+    build_missing,
+    choose_files,
     confirm,
-    keep,
-    lose,
-    miss,
+    keep_known,
+    mark_missing,
     restate,
     tells_of_lines,
 )
 from turnlog.ingest.derivation import Deriver, Part, assemble
 from turnlog.ingest.file_scan import FileScan, scan_file
-from turnlog.ingest.session_cache import CachedSession
 from turnlog.messages import Line
 from turnlog.store.batch import Derived, SessionBatch, SourceBatch
 from turnlog.store.interface import Archive, KnownSession, KnownSource, read_all
 from turnlog.store.model import Place, Scope, SourceKind, name_source
-from turnlog.transcripts.session_files import Change, Obstacle, ObstacleKind, SessionFiles
-from turnlog.transcripts.usage.prices import Prices
+from turnlog.transcripts.session_files import Change, SessionFiles
 
-Report = Callable[[Obstacle], None]
-"""Takes a file that could not be read."""
+_MOST_BYTES = 192 << 20
+"""Of memory, about: room for a few long sessions."""
+_IDLE_SECONDS = 300.0
+
+Layout = tuple[tuple[str, str, int], ...]
+"""The files that rows are derived from, in order: source, path and generation."""
+
+
+class CachedSession(Struct, frozen=True):
+    """A session as it is at a revision."""
+
+    key: str
+    revision: int
+    folder: str
+    layout: Layout
+    contents: Mapping[str, Content]
+    """Of all files that rows are derived from, by source."""
+    deriver: Deriver
+
+    @property
+    def weight(self) -> int:
+        """How much memory it takes, about."""
+        return sum(content.weight for content in self.contents.values())
+
+    def fits(self, known: KnownSession) -> bool:
+        """Tell whether it is what the store has."""
+        if (self.key, self.revision) != (known.key, known.revision):
+            return False
+        generations = {source: generation for source, _, generation in self.layout}
+        for source in known.sources:
+            content = self.contents.get(source.source)
+            if content is None or source.kind not in DERIVED_FROM:
+                continue
+            if source.generation != generations[source.source] or not content.is_at(source):
+                return False
+        return True
+
+
+class SessionCache:
+    """The few sessions that are being written to."""
+
+    def __init__(
+        self,
+        most_bytes: int = _MOST_BYTES,
+        idle_seconds: float = _IDLE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most_bytes = most_bytes
+        self._idle_seconds = idle_seconds
+        self._clock = clock
+        self._sessions: dict[str, tuple[CachedSession, float, int]] = {}
+        """The one that was looked at last is at the end."""
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def weight(self) -> int:
+        """How much memory they take, about."""
+        return sum(weight for _, _, weight in self._sessions.values())
+
+    def take(self, known: KnownSession | None) -> CachedSession | None:
+        """Return a session as it was put in, once, if it still is what the store has."""
+        found = None if known is None else self._sessions.pop(known.key, None)
+        return found[0] if found is not None and known is not None and found[0].fits(known) else None
+
+    def put(self, session: CachedSession | None) -> None:
+        """Keep a session, in place of those that were not looked at for longest.
+
+        It is kept itself, however large it is: looking at it took as much.
+        """
+        if session is None:
+            return
+        self._sessions.pop(session.key, None)
+        self._sessions[session.key] = session, self._clock(), session.weight
+        while len(self._sessions) > 1 and self.weight > self._most_bytes:
+            del self._sessions[next(iter(self._sessions))]
+
+    def drop(self, keys: Iterable[str]) -> None:
+        """Let go of some sessions, if they are here."""
+        for key in keys:
+            self._sessions.pop(key, None)
+
+    def drop_idle(self) -> None:
+        """Let go of sessions that nobody has looked at for a while."""
+        limit = self._clock() - self._idle_seconds
+        for key in [key for key, (_, since, _) in self._sessions.items() if since < limit]:
+            del self._sessions[key]
+
+
+class SessionScan(Struct, frozen=True):
+    """What a scan gave."""
+
+    batch: SessionBatch | None
+    """None if nothing is new."""
+    cached: CachedSession | None = None
+    """The session as it is when the batch is written, to go on from."""
 
 
 class SessionScanner:
@@ -50,58 +147,59 @@ class SessionScanner:
 
     def __init__(
         self,
+        known: KnownSession | None,
         archive: Archive | None,
-        scope: Scope,
-        origin: str,
-        report: Report | None,
-        room: int,
-        *,
-        retold: bool,
-        is_last: bool,
         cached: CachedSession | None = None,
+        *,
+        owner: str,
+        origin: str,
+        is_last: bool = False,
+        is_retold: bool = False,
+        room: int = ROOM,
     ) -> None:
-        """Take where bytes are and whose; `cached` is the session as it is known, if it is at hand.
+        """Take what is known of a session, where its bytes are, and the session itself, if it is at hand.
 
-        If this `is_last`, the session is not to be kept at hand.
+        If this `is_last`, the session is not to be kept at hand. If it `is_retold`, all that is searched is
+        told again, as it is of a session whose rows follow older rules, which is derived anew. Lines for which
+        there is no `room` are decoded again when they are asked for.
         """
+        self._known = known
         self._archive = archive
-        self._scope = scope
+        self._scope = Scope(owner)
         self._origin = origin
-        self._report = report
         self._cache = LineCache(room)
-        self._retold = retold
+        self._is_outdated = known is None or is_outdated(known)
+        self._retold = is_retold or self._is_outdated
         self._is_last = is_last
-        self._cached = cached
+        self._cached = cached = None if self._is_outdated else cached
         self._contents: dict[str, Content] = {} if cached is None else dict(cached.contents)
         """Of sources, as far as they were read before."""
         self._left: list[str] = []
         """Sources that were chapters, and are only kept from now on."""
 
-    def scan_all(self, files: SessionFiles, known: KnownSession | None) -> list[ScannedFile]:
+    def scan_all(self, files: SessionFiles) -> list[ScannedFile]:
         """Compare all files with what is known of them, and read what is new."""
-        matches, missing = match_known(files, known)
+        matches, missing = match_known(files, self._known)
         seen = [each for match in matches for each in self._scan(match)]
-        return [*seen, *(lose(source) for source in missing)]
+        return [*seen, *(mark_missing(source) for source in missing)]
 
-    def take_given(
-        self, given: Sequence[tuple[Match, FileScan]], gone: Collection[str], known: KnownSession | None
-    ) -> list[ScannedFile]:
+    def take_given(self, given: Sequence[tuple[Match, FileScan]], gone: Collection[str]) -> list[ScannedFile]:
         """Take files that were compared and read elsewhere; what is known of others is as it was, or gone."""
-        before = {source.source: source for source in known.sources} if known is not None else {}
+        before = {source.source: source for source in self._known.sources} if self._known is not None else {}
         seen = [each for match, found in given for each in self._take(match, match.known, found)]
         told = {each.source for each in seen}
         for name, source in before.items():
             if name not in told:
-                seen.append(lose(source) if name in gone else keep(source, None))
+                seen.append(mark_missing(source) if name in gone else keep_known(source, None))
         return sorted(seen, key=lambda each: _rank(each, before.get(each.source)))
 
     def recall(self, known: KnownSession) -> list[ScannedFile]:
         """Return all sources as they are known; what is there comes before what is gone, as in a scan."""
-        return [keep(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
+        return [keep_known(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
-    def derive(self, seen: list[ScannedFile], folder: str, prices: Prices | None) -> Derived:
+    def derive(self, seen: list[ScannedFile], folder: str) -> Derived:
         """Return the records of the session; of one that was at hand, those that are new or may differ."""
-        chosen = list(choose(seen))
+        chosen = list(choose_files(seen))
         layout = tuple((each.source, each.path, each.generation) for each in chosen)
         if self._cached is not None and self._cached.layout == layout and self._cached.folder == folder:
             new = self._list_new(chosen)
@@ -113,7 +211,7 @@ class SessionScanner:
             for each, content in zip(chosen, contents, strict=True)
         ]
         self._cache.settle()
-        built = assemble(parts, folder, prices)
+        built = assemble(parts, folder)
         emptied = [*(each.source for each in seen if each.kind in RECORDED), *self._left]
         if self._is_last:
             return built.derive(emptied, is_final=True)
@@ -123,11 +221,35 @@ class SessionScanner:
         )
         return deriver.build(built.others, emptied)
 
-    def keep_cached(self, key: str, revision: int) -> CachedSession | None:
-        """Return the session as it will be at a revision; None if it is not to be kept, or has no rows."""
-        return (
-            None if self._cached is None or self._is_last else replace(self._cached, key=key, revision=revision)
+    def conclude(
+        self, seen: list[ScannedFile], key: str, session_id: str, project_folder: str, now_ns: int
+    ) -> SessionScan:
+        """Return what follows from the files that were scanned."""
+        known, cached = self._known, self._cached
+        new = [each.batch for each in seen if each.batch is not None]
+        if not new and (known is None or not self._is_outdated):  # without any file there is nothing to keep
+            return SessionScan(None, cached)
+        derived = None
+        if self._is_outdated or any(tells_of_lines(batch) for batch in new):
+            derived = self.derive(seen, project_folder)
+        if self._is_outdated and known is not None:
+            new = self.retell(seen, known)
+        revision = 0 if known is None else known.revision
+        batch = SessionBatch(
+            key=key,
+            owner=self._scope.owner,
+            origin=self._origin,
+            session_id=session_id,
+            project_folder=project_folder,
+            seen_ns=now_ns,
+            sources=tuple(new),
+            derived=derived,
+            derivation=DERIVATION,
+            base_revision=revision,
         )
+        # One that is not to be kept, or has no rows, is not.
+        kept = None if self._is_last else self._cached
+        return SessionScan(batch, None if kept is None else replace(kept, key=key, revision=revision + 1))
 
     def _list_new(self, chosen: Sequence[ScannedFile]) -> dict[str, list[Line]] | None:
         """Return the lines that are new, if nothing but further lines of conversations is."""
@@ -162,19 +284,17 @@ class SessionScanner:
         found = scan_file(match.path, name if known is None else known.source, known)
         if known is not None and match.moved and found.generation != known.generation:
             found.close()
-            yield lose(known)  # another file has its inode by now
+            yield mark_missing(known)  # another file has its inode by now
             known, found = None, scan_file(match.path, name, None)
         with closing(found):
             yield from self._take(match, known, found)
 
     def _take(self, match: Match, known: KnownSource | None, found: FileScan) -> list[ScannedFile]:
         if found.change is Change.VANISHED:
-            return [] if known is None else [lose(known)]
-        seen = [] if known is None else [keep(known, None)]
+            return [] if known is None else [mark_missing(known)]
+        seen = [] if known is None else [keep_known(known, None)]
         if found.change is not Change.UNREADABLE:
             seen = [self._read(match, known, found)]
-        if found.reason and self._report is not None:
-            self._report(Obstacle(Path(match.path), ObstacleKind.UNREADABLE, found.reason))
         return seen
 
     def _read(self, match: Match, known: KnownSource | None, found: FileScan) -> ScannedFile:
@@ -183,7 +303,7 @@ class SessionScanner:
             batch = None if same else restate(known, Change.UNCHANGED, match.path, found.checkpoint)
             if known.kind is not match.kind:
                 return self._reassign(match, known, found)
-            return keep(known, batch, match.path)
+            return keep_known(known, batch, match.path)
         if known is not None and known.kind is not match.kind:
             self._leave(known, match)
         source = name_source(self._origin, match.path) if known is None else known.source
@@ -293,106 +413,28 @@ def _rank(seen: ScannedFile, known: KnownSource | None) -> tuple[bool, bool, str
     return is_gone, seen.kind is not SourceKind.TRANSCRIPT, seen.path
 
 
-class SessionScan(Struct, frozen=True):
-    """What a scan gave."""
-
-    batch: SessionBatch | None
-    """None if nothing is new."""
-    cached: CachedSession | None = None
-    """The session as it is when the batch is written, to go on from."""
-
-
 def scan_session(
     files: SessionFiles,
     known: KnownSession | None,
     archive: Archive | None,
-    *,
-    owner: str,
-    origin: str,
-    now_ns: int,
-    prices: Prices | None = None,
-    report: Report | None = None,
-    room: int = ROOM,
-) -> SessionBatch | None:
-    """Return what is new of a session; None if nothing is.
-
-    `archive` has the bytes of what is `known`; it may be None for a session that is not. Files that cannot be
-    read are told to `report`, and count as they were. Lines for which there is no `room`
-    are decoded again when they are asked for; the batch is the same. A session whose rows follow older
-    rules is derived anew, whether anything is new or not.
-    """
-    return resume_scan(
-        files,
-        known,
-        archive,
-        None,
-        owner=owner,
-        origin=origin,
-        now_ns=now_ns,
-        prices=prices,
-        report=report,
-        room=room,
-        is_last=True,
-    ).batch
-
-
-def resume_scan(
-    files: SessionFiles,
-    known: KnownSession | None,
-    archive: Archive | None,
-    cached: CachedSession | None,
-    *,
-    owner: str,
-    origin: str,
-    now_ns: int,
-    prices: Prices | None = None,
-    report: Report | None = None,
-    room: int = ROOM,
-    is_last: bool = False,
-) -> SessionScan:
-    """Scan as `scan_session` does, but go on from what an earlier scan gave, if it is `cached`.
-
-    That must not be used for anything else then. A scan that `is_last` gives nothing to go on from.
-    """
-    outdated = known is None or is_outdated(known)
-    cached = None if outdated else cached
-    scanner = SessionScanner(
-        archive, Scope(owner), origin, report, room, retold=outdated, is_last=is_last, cached=cached
-    )
-    seen = scanner.scan_all(files, known)
-    begun = SessionBatch(
-        key=key_of(files, origin) if known is None else known.key,
-        owner=owner,
-        origin=origin,
-        session_id=files.session_id,
-        project_folder=files.project_folder,
-        seen_ns=now_ns,
-        sources=(),
-    )
-    return conclude(scanner, seen, known, begun, cached, prices)
-
-
-def conclude(
-    scanner: SessionScanner,
-    seen: list[ScannedFile],
-    known: KnownSession | None,
-    begun: SessionBatch,
     cached: CachedSession | None = None,
-    prices: Prices | None = None,
+    *,
+    owner: str,
+    origin: str,
+    now_ns: int,
+    is_last: bool = False,
+    room: int = ROOM,
 ) -> SessionScan:
-    """Return what follows from files that were scanned; `begun` says whose and which session it is."""
-    outdated = known is None or is_outdated(known)
-    new = [each.batch for each in seen if each.batch is not None]
-    if not new and (known is None or not outdated):  # of a session without any file there is nothing to keep
-        return SessionScan(None, cached)
-    derived = None
-    if outdated or any(tells_of_lines(batch) for batch in new):
-        derived = scanner.derive(seen, begun.project_folder, prices)
-    if outdated and known is not None:
-        new = scanner.retell(seen, known)
-    revision = 0 if known is None else known.revision
-    batch = replace(begun, sources=tuple(new), derived=derived, derivation=DERIVATION, base_revision=revision)
-    return SessionScan(batch, scanner.keep_cached(batch.key, revision + 1))
+    """Return what is new of a session, going on from what an earlier scan gave, if it is `cached`.
+
+    That must not be used for anything else then; a scan that `is_last` gives nothing to go on from. `archive`
+    has the bytes of what is `known`; it may be None for a session that is not. Files that cannot be read count
+    as they were. Lines for which there is no `room` are decoded again when they are asked for; the batch is the
+    same. A session whose rows follow older rules is derived anew, whether anything is new or not.
+    """
+    scanner = SessionScanner(known, archive, cached, owner=owner, origin=origin, is_last=is_last, room=room)
+    key = key_of(files, origin) if known is None else known.key
+    return scanner.conclude(scanner.scan_all(files), key, files.session_id, files.project_folder, now_ns)
 
 
 def is_outdated(known: KnownSession) -> bool:
@@ -401,19 +443,14 @@ def is_outdated(known: KnownSession) -> bool:
 
 
 def derive_again(
-    known: KnownSession,
-    archive: Archive,
-    *,
-    owner: str,
-    origin: str,
-    now_ns: int,
-    prices: Prices | None = None,
-    room: int = ROOM,
+    known: KnownSession, archive: Archive, *, owner: str, origin: str, now_ns: int, room: int = ROOM
 ) -> SessionBatch:
     """Return the rows of a session as they follow from the archive alone, whatever has become of its files."""
-    scanner = SessionScanner(archive, Scope(owner), origin, None, room, retold=True, is_last=True)
+    scanner = SessionScanner(
+        known, archive, owner=owner, origin=origin, is_last=True, is_retold=True, room=room
+    )
     seen = scanner.recall(known)
-    derived = scanner.derive(seen, known.project_folder, prices)
+    derived = scanner.derive(seen, known.project_folder)
     return replace(
         _begin(known, owner, origin, now_ns),
         sources=tuple(scanner.retell(seen, known)),
@@ -425,7 +462,7 @@ def derive_again(
 
 def vanish(known: KnownSession, owner: str, origin: str, now_ns: int) -> SessionBatch:
     """Return what is new of a session whose files are all gone."""
-    gone = tuple(miss(source) for source in known.sources if source.present)
+    gone = tuple(build_missing(source) for source in known.sources if source.present)
     return replace(_begin(known, owner, origin, now_ns), sources=gone)
 
 

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.ingest.durable_files import HIDDEN, make_folder, write_safely
+from turnlog.ingest.captured_files import HIDDEN, make_folder, write_safely
 from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
 SPOOL = "spool"

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.spool import Spool
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import LOCAL
 from turnlog.transcripts.hooks import HookDelivery
 
 logger = logging.getLogger("turnlog.ingest")
@@ -39,15 +39,13 @@ class Imported(Struct, frozen=True, gc=False):
     """Files that could not be read, moved or removed."""
 
 
-def import_spool(
-    spool: Spool, store: CaredStore, scope: Scope = LOCAL, on_imported: OnImported | None = None
-) -> Imported:
+def import_spool(spool: Spool, store: MaintainedStore, on_imported: OnImported | None = None) -> Imported:
     """Bring all that lies in a spool into the store, and return what became of it.
 
     `on_imported` is called with deliveries that the store has, before their files are removed; those that it
     had before are among them. Raises `StoreError`; what is not in the store by then stays in the spool.
     """
-    work = _Import(spool, store, scope, on_imported)
+    work = _Import(spool, store, on_imported)
     while True:
         names = sorted(islice((name for name in spool.list_names() if name not in work.failed), _NAMES))
         if not names or len(work.failed) > _NAMES:
@@ -56,10 +54,9 @@ def import_spool(
 
 
 class _Import:
-    def __init__(self, spool: Spool, store: CaredStore, scope: Scope, on_imported: OnImported | None) -> None:
+    def __init__(self, spool: Spool, store: MaintainedStore, on_imported: OnImported | None) -> None:
         self._spool = spool
         self._store = store
-        self._scope = scope
         self._on_imported = on_imported
         self._names: list[str] = []
         self._deliveries: list[HookDelivery] = []
@@ -98,7 +95,7 @@ class _Import:
 
     def _commit(self) -> None:
         if self._deliveries:
-            self.added += self._store.add_deliveries(self._scope, self._deliveries)
+            self.added += self._store.add_deliveries(LOCAL, self._deliveries)
             if self._on_imported is not None:
                 self._on_imported(self._deliveries)
         for name in self._names:
@@ -112,7 +109,7 @@ class _Import:
 class SpoolImporter:
     """A thread that imports what comes into a spool, within a second or when it is woken."""
 
-    def __init__(self, spool: Spool, store: CaredStore, on_imported: OnImported | None = None) -> None:
+    def __init__(self, spool: Spool, store: MaintainedStore, on_imported: OnImported | None = None) -> None:
         self._spool = spool
         self._store = store
         self._on_imported = on_imported

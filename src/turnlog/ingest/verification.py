@@ -6,12 +6,18 @@ from the lines the records. What disagrees is listed with its place, and the res
 In a repair, what follows from the bytes is written anew, and damaged bytes are taken from the file outside.
 Nothing is guessed: bytes are taken only if they have the digest of what was archived. A session whose files are
 not all known any more is left as it is, since rows that follow from the rest would be wrong.
+
+An archive of an earlier version is upgraded without its files, from the bytes that it has: what only the
+archive knows is copied, everything else is derived again, and all of it is verified before the archive of today
+takes the place of the former one. Until then that stays as it was. An upgrade that was interrupted goes on
+where it was; meanwhile, hooks leave what they have to say in the spool.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -24,24 +30,25 @@ from turnlog.errors import StoreError
 from turnlog.ingest.change_check import DERIVATION
 from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
 from turnlog.ingest.derivation import Part, assemble
+from turnlog.ingest.pipeline import sync
 from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
 from turnlog.store.interface import (
-    CaredStore,
     Flaw,
     KnownSession,
     KnownSource,
+    MaintainedStore,
     Maintenance,
     find_known,
     find_sessions,
     read_all,
 )
-from turnlog.store.model import Place, Scope, SourceKind
-from turnlog.store.usage.recounting import RecountedUsage, list_differences
+from turnlog.store.model import LOCAL, Place, Scope, SourceKind, StorePlace
+from turnlog.store.opening import open_store, open_upgrade
+from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionActions
 from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegment, unpack_segment
-from turnlog.transcripts.usage.prices import Prices
 
 _MOST = 20
 """How many disagreements of one kind are listed for a session; the rest is only counted."""
@@ -99,19 +106,16 @@ class Verified(Struct, frozen=True):
     """What is searched of generations, where that disagrees."""
 
 
-def verify_session(
-    store: CaredStore, scope: Scope, known: KnownSession, prices: Prices | None = None
-) -> Verified:
+def verify_session(store: MaintainedStore, scope: Scope, known: KnownSession) -> Verified:
     """Check one session."""
-    return _Verification(store, scope, known, prices).run()
+    return _Verification(store, scope, known).run()
 
 
 class _Verification:
-    def __init__(self, store: CaredStore, scope: Scope, known: KnownSession, prices: Prices | None) -> None:
+    def __init__(self, store: MaintainedStore, scope: Scope, known: KnownSession) -> None:
         self._store = store
         self._scope = scope
         self._known = known
-        self._prices = prices
         self._found: list[Disagreement] = []
         self._lines: dict[str, int] = {}
         self._texts: dict[tuple[str, int], Iterable[TextFact]] = {}
@@ -181,7 +185,7 @@ class _Verification:
             if source.kind in DERIVED_FROM and not (has_main and is_main):
                 has_main = has_main or is_main
                 parts.append(Part(source.path, source.kind, source.run_id, contents[source.source]))
-        built = assemble(parts, self._known.project_folder, self._prices)
+        built = assemble(parts, self._known.project_folder)
         emptied = [each.source for each in sources if each.kind in RECORDED]
         return built.derive(emptied, is_final=True)
 
@@ -200,7 +204,8 @@ class _Verification:
     def _compare_outline(self, session: SessionActions, expected: OutlineBatch) -> None:
         kind: OutlineKind[Any] = TURNS if expected.kind == TURNS.name else AGENTS
         name = expected.kind.removesuffix("s")
-        stored = self._load(Subject.ROWS, name, lambda: _list_outline(session, expected.kind))
+        ask: Callable[[], Sequence[Any]] = session.list_turns if kind is TURNS else session.list_agents
+        stored = self._load(Subject.ROWS, name, ask)
         if stored is not None:
             wanted = [record for _, data in expected.parts for record in kind.unpack(data)]
             self._compare(Subject.ROWS, name, stored, wanted, "index")
@@ -270,10 +275,6 @@ class _Verification:
         self._found.append(Disagreement(self._known.key, subject, where, message))
 
 
-def _list_outline(session: SessionActions, kind: str) -> Sequence[Any]:
-    return session.list_turns() if kind == TURNS.name else session.list_agents()
-
-
 def _explain_damage(error: Exception) -> str:
     return str(error) or type(error).__name__
 
@@ -306,7 +307,7 @@ class Checked(Struct, frozen=True):
     """What did before."""
 
 
-def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verified:
+def check_session(store: MaintainedStore, scope: Scope, known: KnownSession) -> Verified:
     """Check one session; one that is written to meanwhile is checked again."""
     verified = verify_session(store, scope, known)
     for _ in range(_ATTEMPTS):
@@ -323,7 +324,7 @@ def check_session(store: CaredStore, scope: Scope, known: KnownSession) -> Verif
 
 
 def repair_session(
-    store: CaredStore, scope: Scope, known: KnownSession, flaws: Collection[Flaw] = ()
+    store: MaintainedStore, scope: Scope, known: KnownSession, flaws: Collection[Flaw] = ()
 ) -> Checked:
     """Check one session, mend what can be mended, and check it again.
 
@@ -350,7 +351,7 @@ def repair_session(
     return Checked(tuple(_explain_failure(each, known) for each in left), mended)
 
 
-def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Checked:
+def check_usage(store: MaintainedStore, scope: Scope, *, repair: bool = False) -> Checked:
     """Count all usage anew, compare it with what the store has kept up, and mend that if it is to be."""
     found = _compare_usage(store, scope)
     if not found or not repair:
@@ -360,7 +361,7 @@ def check_usage(store: CaredStore, scope: Scope, *, repair: bool = False) -> Che
     return Checked(left, tuple(each for each in found if each not in left))
 
 
-def _compare_usage(store: CaredStore, scope: Scope) -> tuple[Disagreement, ...]:
+def _compare_usage(store: MaintainedStore, scope: Scope) -> tuple[Disagreement, ...]:
     try:
         told = list_differences(store.read_usage(scope), RecountedUsage(store, scope))
     except StoreError as error:
@@ -377,7 +378,7 @@ def describe_flaw(flaw: Flaw) -> Disagreement:
     return Disagreement(flaw.session or "", Subject.STORE, "", flaw.message)
 
 
-def _mend(store: CaredStore, scope: Scope, known: KnownSession) -> int:
+def _mend(store: MaintainedStore, scope: Scope, known: KnownSession) -> int:
     return sum(
         store.repair_bytes(scope, source.source, generation, _Outside(source).read)
         for source in known.sources
@@ -420,7 +421,7 @@ class Step(Struct, frozen=True, gc=False):
 
 
 def check_archive(
-    store: CaredStore, scope: Scope, chosen: Sequence[KnownSession] | None = None, *, repair: bool = False
+    store: MaintainedStore, scope: Scope, chosen: Sequence[KnownSession] | None = None, *, repair: bool = False
 ) -> Iterator[Step]:
     """Check sessions one after the other, or all, and then the store as a whole and its usage, too.
 
@@ -438,7 +439,7 @@ def check_archive(
         yield Step(len(known), len(known), check_usage(store, scope, repair=repair))
 
 
-def _list_flaws(store: CaredStore, scope: Scope, repair: bool) -> list[Flaw]:
+def _list_flaws(store: MaintainedStore, scope: Scope, repair: bool) -> list[Flaw]:
     flaws = store.list_flaws(scope)
     if repair and any(flaw.session is None and flaw.follows for flaw in flaws):
         store.maintain(Maintenance.CLEAR_TEXTS)
@@ -446,7 +447,84 @@ def _list_flaws(store: CaredStore, scope: Scope, repair: bool) -> list[Flaw]:
     return flaws
 
 
-def _check(store: CaredStore, scope: Scope, session: KnownSession, flaws: list[Flaw], repair: bool) -> Checked:
+def _check(
+    store: MaintainedStore, scope: Scope, session: KnownSession, flaws: list[Flaw], repair: bool
+) -> Checked:
     if repair:
         return repair_session(store, scope, session, flaws)
     return Checked((*map(describe_flaw, flaws), *check_session(store, scope, session).disagreements))
+
+
+_NAMED = 3
+"""How many disagreements are named."""
+
+
+class Phase(StrEnum):
+    """What an upgrade is at."""
+
+    COPYING = "Copying"
+    DERIVING = "Deriving"
+    VERIFYING = "Verifying"
+
+
+OnPhase = Callable[[Phase, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+class UpgradeReport(Struct, frozen=True, kw_only=True):
+    """What came of an upgrade."""
+
+    sessions: int
+    bytes: int
+    """Of the archive as it was."""
+    kept: str | None = None
+    """Where the former archive is, if it is kept."""
+    damaged: int = 0
+    """How much of it was found wrong, and is as it was."""
+
+
+def upgrade_archive(
+    place: StorePlace,
+    *,
+    origin: str,
+    keep: bool = False,
+    force: bool = False,
+    workers: int | None = None,
+    on_phase: OnPhase | None = None,
+) -> UpgradeReport:
+    """Make the archive at a place one of today's, and return when it is; raises `StoreError`.
+
+    With `keep`, the former archive stays beside it. With `force`, it is done though parts are damaged: their
+    bytes are kept as they are.
+    """
+
+    def tell(phase: Phase) -> Callable[[int, int], None]:
+        return lambda done, whole: None if on_phase is None else on_phase(phase, done, whole)
+
+    upgrade = open_upgrade(place)
+    sessions, size = upgrade.measure()
+    with upgrade.alone():
+        upgrade.copy(tell(Phase.COPYING))
+        with closing(open_store(upgrade.place)) as store:
+            sync(
+                store,
+                upgrade.place,
+                [],
+                origin=origin,
+                workers=workers,
+                on_progress=tell(Phase.DERIVING),
+            )
+            wrong: list[str] = []
+            for step in check_archive(store, LOCAL):
+                wrong += [f"{each.where}: {each.message}" for each in step.checked.left]
+                tell(Phase.VERIFYING)(step.done, step.total)
+        if wrong and not force:
+            named = "; ".join(wrong[:_NAMED])
+            more = f", and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+            raise StoreError(
+                f"The former archive stays, as not all of it can be derived and verified: {named}{more}; "
+                "`turnlog upgrade --force` upgrades it all the same"
+            )
+        upgrade.check()
+        kept = upgrade.finish(keep=keep)
+        return UpgradeReport(sessions=sessions, bytes=size, kept=kept, damaged=len(wrong))

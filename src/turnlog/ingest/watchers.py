@@ -21,7 +21,7 @@ import stat
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -30,9 +30,6 @@ from typing import Self
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from turnlog.transcripts.session_files import Listing, SessionFiles, is_session_folder, locate_path, pair_agents
-
-OnChange = Callable[[set[Path]], None]
-_LONG = 60.0
 
 
 class StopSignal:
@@ -82,21 +79,13 @@ class Watcher(ABC):
         """Let go of what the system gave."""
 
     def stop(self) -> None:
-        """Make `wait` and `run` return soon; for signal handlers and other threads."""
+        """Make `wait` return soon; for signal handlers and other threads."""
         self._stop.set()
 
     @property
     def stopped(self) -> bool:
         """Whether it is time to stop."""
         return self._stop.is_set()
-
-    def run(self, on_change: OnChange) -> None:
-        """Tell what changes until it is time to stop."""
-        with self:
-            while not self.stopped:
-                paths = self.wait(_LONG)
-                if paths:
-                    on_change(paths)
 
     def __enter__(self) -> Self:
         self.start()

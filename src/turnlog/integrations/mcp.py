@@ -39,9 +39,8 @@ from turnlog.store.model import Scope
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.paging import Hit as Passage
 from turnlog.store.search.paging import SearchOrder
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.cells import Span
-from turnlog.store.usage.report import Grouping, UsageReport
+from turnlog.store.usage_cells import Span
+from turnlog.store.usage_report import Grouping, UsageQuery, UsageReport, build_report
 from turnlog.transcripts.conversation.messages import Rule
 from turnlog.transcripts.queries.chapters import EVERY_MESSAGE
 

@@ -71,12 +71,10 @@ from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.state_watch import StateWatch
 from turnlog.server.sync import SyncState
-from turnlog.store.accounts.interface import Accounts
-from turnlog.store.accounts.opening import open_accounts
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import LOCAL
+from turnlog.store.accounts import Accounts, open_accounts
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import LOCAL, home_of
 from turnlog.store.opening import open_store
-from turnlog.store.places import home_of
 
 logger = logging.getLogger("turnlog.server.requests")
 
@@ -106,7 +104,7 @@ class Application:
 
 
 def build_app(
-    store: CaredStore,
+    store: MaintainedStore,
     keeper: TokenKeeper,
     hosts: Hosts,
     accounts: Accounts,
@@ -174,7 +172,7 @@ def build_app(
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _NONE = re.compile(r"\bNone\b")
-_SHAPES = ("turnlog.server.", "turnlog.store.usage.", "turnlog.transcripts.usage.", "turnlog.ingest.uploads.")
+_SHAPES = ("turnlog.server.", "turnlog.store.usage_", "turnlog.transcripts.usage.", "turnlog.ingest.upload_")
 """Where the classes are that the API answers."""
 _REFERENCE = "#/components/schemas/{name}"
 

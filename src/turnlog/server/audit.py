@@ -38,8 +38,9 @@ from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, for
 from turnlog.server.sessions import find_session, name_session
 from turnlog.server.values import Recent, instant_of
 from turnlog.shapes import fill
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, AuditFilter
-from turnlog.store.interface import CaredStore, Store
+from turnlog.store.account_model import Action, AuditEntry, AuditFilter
+from turnlog.store.accounts import Accounts
+from turnlog.store.interface import MaintainedStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks import DeliveryFilter
@@ -202,7 +203,7 @@ class HeardSession(Struct, frozen=True):
 
 
 def has_deliveries(
-    store: CaredStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
+    store: MaintainedStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
 ) -> bool:
     """Return whether hooks have reported a session, and record that it is looked at."""
     if not store.count_deliveries(visible, session_id):
@@ -233,7 +234,7 @@ class AskedSession(Struct, frozen=True):
 
     request: Request[Any, Any, Any]
     name: str
-    store: CaredStore
+    store: MaintainedStore
     visible: Scope
     visit: Visit
 

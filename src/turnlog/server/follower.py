@@ -13,15 +13,14 @@ import time
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
-from turnlog.ingest.exclusions import Exclusion, list_forgotten
-from turnlog.ingest.following import Followed, follow
 from turnlog.ingest.lease import hold_lease
-from turnlog.ingest.origin import find_origin
+from turnlog.ingest.live_sync import Followed, follow
+from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.watchers import Watcher, choose_watcher
 from turnlog.server.processes import find_place, open_input, prepare_child, send_report
 from turnlog.server.sync import FollowerReport, SyncPhase
+from turnlog.store.model import StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace
 from turnlog.transcripts.session_files import list_roots
 
 _AGAIN_SECONDS = 5.0

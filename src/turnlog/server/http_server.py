@@ -49,9 +49,9 @@ from turnlog.server.security.guard import PEER, find_owner
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.server.sync import FollowerProcess, SyncState
 from turnlog.shapes import fill
-from turnlog.store.accounts.opening import open_accounts
+from turnlog.store.accounts import open_accounts
+from turnlog.store.model import StorePlace, home_of
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace, home_of
 
 
 class GuardedProtocol(HttpToolsProtocol):

@@ -29,8 +29,9 @@ from turnlog.server.errors import NotFoundError, RequestError, encode_failure
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.server.sessions import name_session
 from turnlog.server.values import Recent
-from turnlog.store.accounts.interface import Accounts, Action, Link
-from turnlog.store.interface import CaredStore, KnownSource, find_known, find_sessions, read_all
+from turnlog.store.account_model import Action, Link
+from turnlog.store.accounts import Accounts
+from turnlog.store.interface import KnownSource, MaintainedStore, find_known, find_sessions, read_all
 from turnlog.store.model import LOCAL, Place, Viewer, find_access
 from turnlog.store.model import Scope as StoreScope
 from turnlog.transcripts.hooks import DeliveryFilter
@@ -48,7 +49,7 @@ _CUT = "[redacted]"
 class LinkRedactor:
     """Takes out of answers what a link does not show; from any thread."""
 
-    def __init__(self, store: CaredStore, key: str, words: Sequence[str]) -> None:
+    def __init__(self, store: MaintainedStore, key: str, words: Sequence[str]) -> None:
         self._store = store
         self._key = key
         self._scope = StoreScope(LOCAL.owner, Viewer(session=key))
@@ -179,7 +180,7 @@ class _Walk:
 class LinkRedactors:
     """Those of the links that were used last; from any thread."""
 
-    def __init__(self, store: CaredStore, words: Sequence[str] = ()) -> None:
+    def __init__(self, store: MaintainedStore, words: Sequence[str] = ()) -> None:
         """Take words that no link shows."""
         self._store = store
         self._words = tuple(words)
@@ -290,7 +291,7 @@ class LinkLayer:
     """An ASGI application around the page and the API."""
 
     def __init__(
-        self, app: App, store: CaredStore, accounts: Accounts, audit: Auditor, words: tuple[str, ...]
+        self, app: App, store: MaintainedStore, accounts: Accounts, audit: Auditor, words: tuple[str, ...]
     ) -> None:
         self._app = app
         self._store = store

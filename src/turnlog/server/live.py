@@ -41,8 +41,8 @@ from turnlog.errors import StoreError
 from turnlog.server.errors import RequestError
 from turnlog.server.sessions import name_session
 from turnlog.server.values import Recent, clean_text, view
-from turnlog.store.accounts.interface import Accounts
-from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, Store, find_sessions, is_visible
+from turnlog.store.accounts import Accounts
+from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access
 
 _VERSION = version("turnlog")
@@ -301,7 +301,7 @@ class Channel:
         self.clients = 0
 
 
-def _view_for(store: CaredStore, scope: Scope, entry: ChangeEntry) -> tuple[ChangeEntry, ...]:
+def _view_for(store: MaintainedStore, scope: Scope, entry: ChangeEntry) -> tuple[ChangeEntry, ...]:
     """Return an entry as the clients of a scope get it.
 
     A session that they may no longer see is gone for them, as if it had been forgotten. One that is not their
@@ -398,7 +398,7 @@ Item = tuple[Hashable, bytes]
 class LiveHub:
     """Sends events to all clients. `start` is called in the event loop, `stop` where that has ended."""
 
-    def __init__(self, store: CaredStore, *, heartbeat_seconds: float = _HEARTBEAT_SECONDS) -> None:
+    def __init__(self, store: MaintainedStore, *, heartbeat_seconds: float = _HEARTBEAT_SECONDS) -> None:
         self._store = store
         self._names = SessionNames(store)
         self._everything = Channel(LOCAL, 0)

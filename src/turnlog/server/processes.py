@@ -24,8 +24,8 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import ServerError
-from turnlog.store import places
-from turnlog.store.places import STORE_SETTING, ServerPlace, StorePlace
+from turnlog.store import model
+from turnlog.store.model import STORE_SETTING, ServerPlace, StorePlace
 
 
 class OpeningKey(Struct, frozen=True, gc=False, kw_only=True):
@@ -186,7 +186,7 @@ def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subpr
 
 def find_place(argument: str) -> StorePlace:
     """Return, as a child, the place that it was started for."""
-    return places.find_place(os.environ, Path(argument)) or Path(argument)
+    return model.find_place(os.environ, Path(argument)) or Path(argument)
 
 
 def end_child(process: subprocess.Popen[bytes], patience: float) -> None:

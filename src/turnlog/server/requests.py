@@ -40,16 +40,15 @@ from litestar.params import PathParameter, QueryParameter, SkipValidation
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings, OidcSettings
-from turnlog.ingest.uploads.receiver import KnownMachines
+from turnlog.ingest.upload_receiver import KnownMachines
 from turnlog.instants import to_microseconds
 from turnlog.server.asgi import is_named
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedError, RequestError
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
-from turnlog.store.accounts.interface import Accounts
-from turnlog.store.interface import CaredStore
-from turnlog.store.model import Scope
-from turnlog.store.places import StorePlace
+from turnlog.store.accounts import Accounts
+from turnlog.store.interface import MaintainedStore
+from turnlog.store.model import Scope, StorePlace
 from turnlog.transcripts.kinds import Category
 
 _VERSION = version("turnlog")
@@ -90,7 +89,7 @@ GivenContext = NamedDependency[SkipValidation[ServerContext]]
 """Parameter `context`: where the data of the server is, and how it is set up."""
 
 
-GivenStore = NamedDependency[SkipValidation[CaredStore]]
+GivenStore = NamedDependency[SkipValidation[MaintainedStore]]
 """Parameter `store`: the archive. A handler that uses it is a plain function with `sync_to_thread=True`."""
 GivenAccounts = NamedDependency[SkipValidation[Accounts]]
 """Parameter `accounts`: who may come in. As with the store, its handlers have a thread."""
@@ -102,7 +101,7 @@ GivenSync = NamedDependency[SkipValidation[SyncState]]
 """Parameter `syncing`: how far the archive is up to date."""
 
 
-def build_dependencies(store: CaredStore, accounts: Accounts, syncing: SyncState) -> Mapping[str, Provide]:
+def build_dependencies(store: MaintainedStore, accounts: Accounts, syncing: SyncState) -> Mapping[str, Provide]:
     """Return what Litestar gives to route handlers."""
     return {
         "store": provide(store),

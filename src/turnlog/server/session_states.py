@@ -24,7 +24,7 @@ from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
 from turnlog.server.values import head_of
 from turnlog.shapes import fill
-from turnlog.store.interface import CaredStore, Store
+from turnlog.store.interface import MaintainedStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, Why, advance
@@ -376,7 +376,7 @@ class HookFold(Struct):
 class HookFolds:
     """Folds by the ids of sessions, for each scope apart; used by one thread at a time."""
 
-    def __init__(self, store: CaredStore) -> None:
+    def __init__(self, store: MaintainedStore) -> None:
         self._store = store
         self._kept: OrderedDict[_Name, HookFold] = OrderedDict()
         self._scopes: dict[str, set[Scope]] = {}

@@ -43,7 +43,7 @@ from turnlog.server.session_states import (
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.values import Recent, clean_optional, clean_text, head_of
-from turnlog.store.interface import CaredStore, ChangeEntry, ChangeKind, find_sessions
+from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
 from turnlog.transcripts.agent_status import Why
@@ -174,7 +174,7 @@ class StateWatch:
 
     def __init__(
         self,
-        store: CaredStore,
+        store: MaintainedStore,
         config_dirs: Sequence[Path] = (),
         clock: Callable[[], int] = time.time_ns,
         has_people: Callable[[], bool] = lambda: False,
@@ -303,7 +303,9 @@ _TELLING = frozenset({ChangeKind.SESSION_ADDED, ChangeKind.SESSION_CHANGED, Chan
 class StateTracker:
     """Compares states with those before; called by the feed's reader alone."""
 
-    def __init__(self, store: CaredStore, watch: StateWatch, on_change: Callable[[StateChange], None]) -> None:
+    def __init__(
+        self, store: MaintainedStore, watch: StateWatch, on_change: Callable[[StateChange], None]
+    ) -> None:
         self._store = store
         self._watch = watch
         self._on_change = on_change

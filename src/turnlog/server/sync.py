@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from turnlog.server.processes import end_child, start_child
 from turnlog.shapes import fill
-from turnlog.store.places import StorePlace
+from turnlog.store.model import StorePlace
 
 logger = logging.getLogger("turnlog.server")
 

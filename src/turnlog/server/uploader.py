@@ -18,10 +18,10 @@ from typing import IO
 import msgspec
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.uploads.receiver import Given, UploadTaker
+from turnlog.ingest.upload_receiver import Given, UploadReceiver
 from turnlog.server.processes import find_place, open_input, prepare_child
+from turnlog.store.model import StorePlace
 from turnlog.store.opening import flush_store, open_store
-from turnlog.store.places import StorePlace
 
 _ORIGIN = 32
 """How many bytes the name of a machine has, which stands before what it pushed."""
@@ -43,7 +43,7 @@ def main(place: StorePlace) -> int:
     threading.Thread(target=_read_all, args=(open_input(), arrived), daemon=True).start()
     try:
         with closing(open_store(place)) as store:
-            _take_all(UploadTaker(store, flush=lambda: flush_store(place)), arrived, sys.stdout.buffer)
+            _take_all(UploadReceiver(store, flush=lambda: flush_store(place)), arrived, sys.stdout.buffer)
     except TurnlogError as error:
         sys.stderr.write(f"the upload process failed: {error}\n")
         return 1
@@ -52,7 +52,7 @@ def main(place: StorePlace) -> int:
     return 0
 
 
-def _take_all(taker: UploadTaker, arrived: queue.SimpleQueue[_Message | None], answers: IO[bytes]) -> None:
+def _take_all(taker: UploadReceiver, arrived: queue.SimpleQueue[_Message | None], answers: IO[bytes]) -> None:
     while True:
         try:
             first = arrived.get(timeout=_IDLE_SECONDS)

@@ -14,9 +14,8 @@ from turnlog.errors import TurnlogError
 from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
 from turnlog.server.processes import find_place, open_input, prepare_child, send_report
 from turnlog.server.values import clean_text, head_of
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.places import StorePlace
 
 
 class Finding(Struct, frozen=True, gc=False, kw_only=True):

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.store.accounts.interface import CarriedAccounts
+from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.batch import Derived, SessionBatch, TextFact
 from turnlog.store.frames import FRAME_SIZE
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
+    MarkChange,
+    MarkedSession,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -33,7 +35,6 @@ from turnlog.store.lists import (
     StoredProject,
     StoredSession,
 )
-from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import PeopleStore, Place, Scope, SourceKind
 from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelivery
@@ -41,7 +42,7 @@ from turnlog.transcripts.session_files import Checkpoint
 
 if TYPE_CHECKING:  # what is asked of one session, of texts or of usage is loaded by whoever asks it
     from turnlog.store.search.language import Query
-    from turnlog.store.usage.source import StoredUsage
+    from turnlog.store.usage_report import StoredUsage
     from turnlog.transcripts.queries.sessions import SessionActions
 
 EVERY = (1 << 31) - 2
@@ -168,7 +169,7 @@ class Archive(Protocol):
         """Return the generations of a source, each with its length."""
 
 
-class Knows(Protocol):
+class KnownSessionSource(Protocol):
     """Whoever can tell what a store has."""
 
     def list_known(
@@ -177,7 +178,7 @@ class Knows(Protocol):
         """Yield what is known of the files of all sessions, of those of a machine, or of one, by their keys."""
 
 
-class Store(Knows, PeopleStore, Protocol):
+class Store(KnownSessionSource, PeopleStore, Protocol):
     """Sessions, each as bytes, as segments, and as a row of the lists."""
 
     @property
@@ -275,7 +276,7 @@ class Store(Knows, PeopleStore, Protocol):
         """Let go of the store."""
 
 
-def find_known(store: Knows, scope: Scope, key: str) -> KnownSession | None:
+def find_known(store: KnownSessionSource, scope: Scope, key: str) -> KnownSession | None:
     """Return what is known of a session's files."""
     return next(iter(list(store.list_known(scope, key=key))), None)
 
@@ -300,7 +301,7 @@ def read_all(archive: Archive, scope: Scope, source: str, generation: int) -> It
     )
 
 
-def count_files(store: Knows, scope: Scope) -> FileCounts:
+def count_files(store: KnownSessionSource, scope: Scope) -> FileCounts:
     """Return how much there is of all sessions."""
     return count_known(store.list_known(scope))
 
@@ -376,8 +377,8 @@ class Restored(Struct, frozen=True, gc=False):
     """What became of the accounts; None if the backup had none, and they are as they were."""
 
 
-class CaredStore(Store, Protocol):
-    """A store that can be taken care of."""
+class MaintainedStore(Store, Protocol):
+    """A store that can be repaired, copied and made to forget, and that keeps what hooks deliver."""
 
     def rewrite(
         self,
@@ -454,7 +455,7 @@ class CaredStore(Store, Protocol):
 _TOLD = DeliveryFilter(count=1, payloads=False, longest_context=0)
 
 
-def is_visible(store: CaredStore, scope: Scope, name: str) -> bool:
+def is_visible(store: MaintainedStore, scope: Scope, name: str) -> bool:
     """Tell whether a session may be seen, by its key, or by its id if only hooks told of it."""
     if store.list_access(scope, [name]):
         return True

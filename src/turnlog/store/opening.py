@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,14 @@ from turnlog.store.catalogue.engine import Engine, Upgrade
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.interface import Backup, CaredStore
-from turnlog.store.model import Scope
-from turnlog.store.places import ServerPlace, StorePlace
+from turnlog.store.interface import Backup, MaintainedStore
+from turnlog.store.model import Scope, ServerPlace, StorePlace
 
 _DUMP = b"PGDMP"
 """How copies begin that `pg_dump` makes."""
 
 
-def open_store(place: StorePlace, *, read_only: bool = False) -> CaredStore:
+def open_store(place: StorePlace, *, read_only: bool = False) -> MaintainedStore:
     """Open the store at a place, and make it if it is not there; raises `StoreError`."""
     engine = find_engine(place, read_only=read_only)
     try:
@@ -49,19 +49,15 @@ def find_holder(place: StorePlace, machine: str) -> str | None:
 def measure_store(place: StorePlace) -> int:
     """Return how many bytes the store at a place takes."""
     engine = find_engine(place, read_only=True)
-    try:
+    with closing(engine.database):
         return engine.measure()
-    finally:
-        engine.database.close()
 
 
 def check_quickly(place: StorePlace) -> list[str]:
     """Return what is wrong with the store at a place, at a glance; raises `StoreError`."""
     engine = find_engine(place, read_only=True)
-    try:
+    with closing(engine.database):
         return engine.check_quickly()
-    finally:
-        engine.database.close()
 
 
 def open_upgrade(place: StorePlace) -> Upgrade:

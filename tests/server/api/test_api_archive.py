@@ -19,7 +19,7 @@ from api_archive import COPIED, LONG_RESULT, ODD, OFFLOADED, TOOLS, fill
 from server_app import PATIENCE, Answer, Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.server.requests import ServerContext
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
@@ -30,7 +30,7 @@ from turnlog.transcripts.segments import pack_segment, unpack_segment
 class Archive:
     """A server over an archive that may be changed."""
 
-    def __init__(self, api: Served, store: CaredStore, home: Path, config: Path, watched: Path) -> None:
+    def __init__(self, api: Served, store: MaintainedStore, home: Path, config: Path, watched: Path) -> None:
         self.api = api
         self.store = store
         self.place = home / "turnlog.db"

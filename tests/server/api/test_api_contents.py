@@ -13,13 +13,13 @@ import zstandard
 from api_archive import IMAGES, LONG_RESULT, ODD, OFFLOADED, PIXEL, SVG, TOOLS, Writer, picture, say
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
 
 
-def test_raw_lines_are_what_stands_in_the_file(api: Served, archive: CaredStore) -> None:
+def test_raw_lines_are_what_stands_in_the_file(api: Served, archive: MaintainedStore) -> None:
     [stored] = find_sessions(archive, LOCAL, ODD)
     file = Path(stored.path).read_bytes()
     found = b""

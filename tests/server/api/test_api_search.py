@@ -13,7 +13,7 @@ import pytest
 from api_archive import TOOLS
 from server_app import PATIENCE, Served, serving
 from turnlog.errors import SearchCancelledError
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 
 
 def ask(api: Served, query: str, more: str = "") -> Any:
@@ -98,7 +98,7 @@ def test_what_is_no_query_is_said_with_its_place(api: Served, query: str, where:
 class Endless:
     """A store that searches until it is told to stop."""
 
-    def __init__(self, store: CaredStore) -> None:
+    def __init__(self, store: MaintainedStore) -> None:
         self._store = store
         self.began = threading.Event()
         self.ended = threading.Event()
@@ -115,7 +115,7 @@ class Endless:
 
 
 @pytest.fixture
-def endless(archive: CaredStore, tmp_path: Path) -> Iterator[tuple[Endless, Served]]:
+def endless(archive: MaintainedStore, tmp_path: Path) -> Iterator[tuple[Endless, Served]]:
     store: Any = Endless(archive)
     with serving(tmp_path, store=store) as running:
         yield store, running

@@ -13,35 +13,34 @@ import msgspec
 import pytest
 
 from server_app import Served
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.cells import Span
-from turnlog.store.usage.report import Breakdown, Grouping
+from turnlog.store.usage_cells import Span
+from turnlog.store.usage_report import Breakdown, Grouping, UsageQuery, build_report
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
-def build(archive: CaredStore, **asked: Any) -> Any:
+def build(archive: MaintainedStore, **asked: Any) -> Any:
     query = UsageQuery(**{"zone": UTC, "zone_name": "UTC", "now": NOW, **asked})
     return json.loads(msgspec.json.encode(build_report(archive.read_usage(LOCAL), query)))
 
 
 @pytest.mark.parametrize("by", [by for by in Grouping if by is not Grouping.BLOCKS])
-def test_a_report_is_the_librarys(api: Served, archive: CaredStore, by: Grouping) -> None:
+def test_a_report_is_the_librarys(api: Served, archive: MaintainedStore, by: Grouping) -> None:
     answer = api.get(f"/api/usage?by={by}")
     assert (answer.status, answer.json) == (200, build(archive, by=by))
     assert answer.json["total"]["cost_usd"] == "0.5360252"
 
 
-def test_blocks_are_told_as_of_now(api: Served, archive: CaredStore) -> None:
+def test_blocks_are_told_as_of_now(api: Served, archive: MaintainedStore) -> None:
     answer = api.get("/api/usage?by=blocks")
     assert "etag" not in answer.headers
     rows = build(archive, by=Grouping.BLOCKS)["rows"]
     assert [row["name"] for row in answer.json["rows"]] == [row["name"] for row in rows]
 
 
-def test_days_are_those_of_whoever_asks(api: Served, archive: CaredStore) -> None:
+def test_days_are_those_of_whoever_asks(api: Served, archive: MaintainedStore) -> None:
     asked = {"since": date(2026, 3, 2), "until": date(2026, 3, 3)}
     query = "timezone=Asia/Tokyo&since=2026-03-02&until=2026-03-03&breakdown=model&project=orchard"
     assert api.get(f"/api/usage?{query}").json == build(
@@ -99,7 +98,7 @@ def test_the_dearest_sessions_and_the_newest_days_are_kept(api: Served) -> None:
     assert [row["name"] for row in api.get("/api/usage?by=daily&top=1").json["rows"]] == days[-1:]
 
 
-def test_the_status_is_what_the_archive_has(api: Served, archive: CaredStore) -> None:
+def test_the_status_is_what_the_archive_has(api: Served, archive: MaintainedStore) -> None:
     sources = [source for session in archive.list_known(LOCAL) for source in session.sources]
     assert api.get("/api/status").json == {
         "version": version("turnlog"),

@@ -17,7 +17,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.server.routes.timeline import list_notes, view_timeline
 from turnlog.server.values import read_lines
 from turnlog.server.windows import WindowQuery, find_window, read_titles, view_window
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -37,7 +37,7 @@ NEWEST = "SELECT start, CAST(data AS BLOB) FROM ( SELECT id AS generation"
 SEGMENTS = "SELECT CAST(d.packed AS BLOB)"
 NAMES = {"long": f"{1:032x}", "short": f"{2:032x}"}
 
-Ask = Callable[[CaredStore, StoredSession, SessionActions], Any]
+Ask = Callable[[MaintainedStore, StoredSession, SessionActions], Any]
 
 
 class Work:
@@ -147,7 +147,7 @@ def ask_messages(where: MessageFilter = EVERY_MESSAGE, **asked: Any) -> Ask:
         "limit": 100,
     } | asked
 
-    def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
+    def ask(store: MaintainedStore, stored: StoredSession, session: SessionActions) -> object:
         found = find_window(session, WindowQuery(**wanted), where)
         shown = view_window(store, LOCAL, stored, found)
         assert len(shown) == 100
@@ -185,7 +185,7 @@ def test_a_window_costs_the_same_at_the_start_in_the_middle_and_at_the_end(
 
 def test_a_window_of_the_timeline_costs_the_same_everywhere(place: Path) -> None:
     def ask_timeline(**asked: Any) -> Ask:
-        def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
+        def ask(store: MaintainedStore, stored: StoredSession, session: SessionActions) -> object:
             found, shown = ask_messages(**asked)(store, stored, session)
             chapter = found.selection.chapter
             behind = found.selection.list_after(shown[-1].index + 1, 1)
@@ -205,7 +205,7 @@ def test_a_window_of_the_timeline_costs_the_same_everywhere(place: Path) -> None
 
 def test_a_page_of_actions_costs_the_same_everywhere(place: Path) -> None:
     def ask_actions(line: int) -> Ask:
-        def ask(store: CaredStore, stored: StoredSession, session: SessionActions) -> object:
+        def ask(store: MaintainedStore, stored: StoredSession, session: SessionActions) -> object:
             at = int((BEGIN + timedelta(seconds=line)).timestamp()) * 1_000_000
             found = session.list_actions(after=ActionPoint(at, 0, ""), count=100)
             assert len(found) == 100
@@ -221,13 +221,13 @@ def test_a_page_of_actions_costs_the_same_everywhere(place: Path) -> None:
 
 
 def test_other_parts_do_not_look_at_the_whole_session(place: Path) -> None:
-    def ask_turns(store: CaredStore, stored: StoredSession, session: SessionActions) -> None:
+    def ask_turns(store: MaintainedStore, stored: StoredSession, session: SessionActions) -> None:
         assert session.main is not None
         turns = session.list_turns(LONG // 8, 100)
         assert len(read_titles(session.main, session.main.list_at(turn.prompt for turn in turns))) == 100
         assert len(session.list_turn_calls(LONG // 8, 100)) == 100
 
-    def ask_lines(store: CaredStore, stored: StoredSession, session: SessionActions) -> None:
+    def ask_lines(store: MaintainedStore, stored: StoredSession, session: SessionActions) -> None:
         assert session.main is not None
         [row] = session.main.list_at([LONG // 2])
         assert read_lines(session.main, row.lines)

@@ -8,7 +8,7 @@ from typing import Any
 
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import CaredStore, find_known
+from turnlog.store.interface import MaintainedStore, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -23,13 +23,13 @@ APART = 5_000_000
 """Microseconds between two events that are about no call."""
 
 
-def list_hook_lines(store: CaredStore, key: str) -> list[EventRecord]:
+def list_hook_lines(store: MaintainedStore, key: str) -> list[EventRecord]:
     with store.open_session(LOCAL, key) as session:
         rows = [row for chapter in session.chapters for row in chapter.list_events(hooks_only=True)]
     return [row for row in rows if row.time is not None]
 
 
-def deliver(store: CaredStore, session: StoredSession) -> int:
+def deliver(store: MaintainedStore, session: StoredSession) -> int:
     """Keep a delivery for each event that lines tell of, a moment before; return how many."""
     with store.open_session(LOCAL, session.key) as records:
         ids = {call.id for _, call in records.list_calls()}
@@ -67,7 +67,7 @@ def gather(served: Served, path: str) -> list[Any]:
     return found
 
 
-def count_notes(store: CaredStore, session: StoredSession) -> int:
+def count_notes(store: MaintainedStore, session: StoredSession) -> int:
     """Count the lines that are no messages, but say what happened, in all of the file."""
     known = find_known(store, LOCAL, session.key)
     assert known is not None

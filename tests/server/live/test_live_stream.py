@@ -19,18 +19,18 @@ from server_app import Served, serving
 from turnlog.server.live import MOST_BEHIND, FeedReader, LiveHub
 from turnlog.server.security.gate import Limits
 from turnlog.server.sync import FollowerReport, SyncPhase
-from turnlog.store.interface import CaredStore, Feed
-from turnlog.store.marks import MarkChange
+from turnlog.store.interface import Feed, MaintainedStore
+from turnlog.store.lists import MarkChange
 from turnlog.store.model import LOCAL, Scope
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_lines
-from turnlog.testing.contracts.base import keep
+from turnlog.testing.checks import keep
 from turnlog.transcripts.hooks import HookDelivery
 
 numbers = itertools.count()
 
 
-def deliver(store: CaredStore, *sessions: str) -> int:
+def deliver(store: MaintainedStore, *sessions: str) -> int:
     """Add an entry to the feed for each, and return the last one's number."""
     store.add_deliveries(
         LOCAL,
@@ -48,7 +48,7 @@ def deliver(store: CaredStore, *sessions: str) -> int:
     return store.read_feed(LOCAL).last
 
 
-def test_a_stream_begins_with_where_it_is(live: Served, kept: CaredStore) -> None:
+def test_a_stream_begins_with_where_it_is(live: Served, kept: MaintainedStore) -> None:
     seq = deliver(kept, "before")
     with listening(live) as client:
         hello = client.read()
@@ -61,7 +61,7 @@ def test_a_stream_begins_with_where_it_is(live: Served, kept: CaredStore) -> Non
     assert b"cache-control: no-store" in client.head
 
 
-def test_changes_are_told_with_the_session_that_they_are_of(live: Served, kept: CaredStore) -> None:
+def test_changes_are_told_with_the_session_that_they_are_of(live: Served, kept: MaintainedStore) -> None:
     with listening(live) as client:
         client.read("hello")
         batch = keep(kept, {"told.jsonl": make_lines(2, session_id="told")}, session_id="told")
@@ -82,7 +82,7 @@ def test_changes_are_told_with_the_session_that_they_are_of(live: Served, kept: 
     assert added.seq < marked.seq < delivered.seq
 
 
-def test_what_was_forgotten_is_told_by_its_key(live: Served, kept: CaredStore) -> None:
+def test_what_was_forgotten_is_told_by_its_key(live: Served, kept: MaintainedStore) -> None:
     batch = keep(kept, {"gone.jsonl": make_lines(2, session_id="gone")}, session_id="gone")
     with listening(live) as client:
         client.read("hello")
@@ -109,7 +109,7 @@ def test_the_follower_s_doings_are_told_without_an_id(live: Served) -> None:
     assert (told.id, told.data["phase"], told.data["done"]) == (None, "syncing", 1)
 
 
-def test_a_client_that_was_away_is_told_what_it_missed(live: Served, kept: CaredStore) -> None:
+def test_a_client_that_was_away_is_told_what_it_missed(live: Served, kept: MaintainedStore) -> None:
     with listening(live) as client:
         client.read("hello")
         deliver(kept, "first")
@@ -128,7 +128,7 @@ def test_a_client_that_was_away_is_told_what_it_missed(live: Served, kept: Cared
 
 
 @pytest.mark.parametrize("last", ["{other}:0", "{epoch}:999999999", "nonsense", "{epoch}:-1", ":"])
-def test_an_id_that_means_nothing_here_begins_anew(live: Served, kept: CaredStore, last: str) -> None:
+def test_an_id_that_means_nothing_here_begins_anew(live: Served, kept: MaintainedStore, last: str) -> None:
     with listening(live, last.format(epoch=kept.read_feed(LOCAL).epoch, other="0123456789abcdef")) as client:
         hello, reset = client.read(), client.read()
         assert (hello.name, reset.name, reset.data) == ("hello", "reset", {"seq": reset.seq})
@@ -137,7 +137,7 @@ def test_an_id_that_means_nothing_here_begins_anew(live: Served, kept: CaredStor
         assert client.await_change("behind").seq == seq
 
 
-def test_who_was_away_for_too_long_begins_anew(live: Served, kept: CaredStore) -> None:
+def test_who_was_away_for_too_long_begins_anew(live: Served, kept: MaintainedStore) -> None:
     first = deliver(kept, "old")
     last = deliver(kept, *["much"] * (MOST_BEHIND + 1))
     with listening(live) as client:
@@ -146,7 +146,7 @@ def test_who_was_away_for_too_long_begins_anew(live: Served, kept: CaredStore) -
         assert [client.read().name for _ in range(2)] == ["hello", "reset"]
 
 
-def test_a_storm_reaches_a_client_as_few_events(live: Served, kept: CaredStore) -> None:
+def test_a_storm_reaches_a_client_as_few_events(live: Served, kept: MaintainedStore) -> None:
     with listening(live) as client:
         client.read("hello")
         last = 0
@@ -160,7 +160,7 @@ def test_a_storm_reaches_a_client_as_few_events(live: Served, kept: CaredStore) 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(0, 900), min_size=1, max_size=6))
-def test_no_cut_loses_or_repeats_anything(live: Served, kept: CaredStore, cuts: list[int]) -> None:
+def test_no_cut_loses_or_repeats_anything(live: Served, kept: MaintainedStore, cuts: list[int]) -> None:
     """Whatever number of bytes a client got before it was cut off, half an event or several."""
     mark = f"x{next(numbers)}-"
     with listening(live) as client:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from store.search.search_strategies import terms, texts
 from turnlog.store.search.language import LONGEST, Form, Query, Term
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.normal import is_spaceless, is_word, normalise
+from turnlog.store.search.normal_form import is_spaceless, is_word, normalise
 from turnlog.store.search.texts import TOKENIZER, Tokens, index_form, needle_tokens, term_tokens
 
 _CONNECTION = apsw.Connection(":memory:")

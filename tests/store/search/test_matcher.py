@@ -14,7 +14,7 @@ from store.search.matching_reference import compares, is_hit, list_places
 from store.search.search_strategies import queries, terms, texts
 from turnlog.store.search.language import Filter, Query, Term, list_terms, parse_query
 from turnlog.store.search.matcher import Matcher, Setting
-from turnlog.store.search.normal import normalise
+from turnlog.store.search.normal_form import normalise
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 NOON = int(NOW.timestamp()) * 1_000_000
@@ -231,7 +231,7 @@ def test_a_filter_that_is_made_by_hand_without_a_time_is_never_true() -> None:
 
 def test_searching_imports_nothing_heavy() -> None:
     """The command line imports these at its start."""
-    modules = ("language", "matcher", "normal")
+    modules = ("language", "matcher", "normal_form")
     check = (
         "import sys, importlib\n"
         f"for name in {modules!r}: importlib.import_module('turnlog.store.search.' + name)\n"

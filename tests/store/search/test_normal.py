@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from store.search.matching_reference import compares
 from store.search.search_strategies import texts
-from turnlog.store.search.normal import is_word, normalise, restore_spans
+from turnlog.store.search.normal_form import is_word, normalise, restore_spans
 
 modes = st.fixed_dictionaries({"case": st.booleans(), "accents": st.booleans()})
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.search.search_strategies import queries
+from store.search.search_strategies import format_query, queries
 from turnlog.errors import QueryError
 from turnlog.store.search.language import (
     CHOICES,
@@ -23,14 +23,13 @@ from turnlog.store.search.language import (
     Or,
     Query,
     Term,
-    format_query,
     join_and,
     join_or,
     list_terms,
     negate,
     parse_query,
 )
-from turnlog.store.search.normal import normalise
+from turnlog.store.search.normal_form import normalise
 from turnlog.transcripts.kinds import Category, Role
 from turnlog.transcripts.lines.passages import PassageKind
 

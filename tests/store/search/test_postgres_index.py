@@ -20,10 +20,9 @@ from turnlog.store.batch import Generated, TextFact
 from turnlog.store.catalogue.postgres import PostgresConnection, PostgresDatabase
 from turnlog.store.catalogue.postgres_engine import POSTGRES_STEPS
 from turnlog.store.catalogue.segments import SegmentCache
-from turnlog.store.interface import CaredStore, Maintenance
-from turnlog.store.model import LOCAL, Scope, Viewer
+from turnlog.store.interface import MaintainedStore, Maintenance
+from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Scope, ServerPlace, Viewer
 from turnlog.store.opening import open_store
-from turnlog.store.places import ARCHIVE_SCHEMA, ServerPlace
 from turnlog.store.search.index import HOOKS, Fragment
 from turnlog.store.search.language import parse_query
 from turnlog.store.search.matcher import Matcher
@@ -37,12 +36,10 @@ from turnlog.store.search.postgres import (
     number_word,
     pack_words,
 )
-from turnlog.store.search.surroundings import CatalogueTextRows, Surroundings
+from turnlog.store.search.text_context import CatalogueTextRows, TextContext
 from turnlog.store.search.texts import cut_cells
 from turnlog.testing import make_line
-from turnlog.testing.contracts.base import keep
-from turnlog.testing.contracts.search import search, search_all
-from turnlog.testing.scanning import Scan
+from turnlog.testing.checks import Scan, keep, search, search_all
 from turnlog.transcripts.hooks import HookDelivery
 
 INDEX = PostgresTextIndex()
@@ -83,13 +80,13 @@ def address() -> str:
 
 
 @pytest.fixture
-def store(address: str, tmp_path: Path) -> Iterator[CaredStore]:
+def store(address: str, tmp_path: Path) -> Iterator[MaintainedStore]:
     with closing(open_store(ServerPlace(address, tmp_path))) as opened:
         yield opened
 
 
 @pytest.fixture
-def database(store: CaredStore, address: str) -> Iterator[PostgresDatabase]:
+def database(store: MaintainedStore, address: str) -> Iterator[PostgresDatabase]:
     """The database of the store."""
     with closing(open_database(address)) as opened:
         yield opened
@@ -112,7 +109,7 @@ def change(database: PostgresDatabase, *statements: str) -> None:
 
 
 def keep_session(
-    store: CaredStore, number: int, *texts: str, origin: str = "here", owner: str = "local"
+    store: MaintainedStore, number: int, *texts: str, origin: str = "here", owner: str = "local"
 ) -> str:
     """Keep a session with these texts, and return its key."""
     name = f"session-{number}"
@@ -121,7 +118,7 @@ def keep_session(
 
 
 def deliver(
-    store: CaredStore,
+    store: MaintainedStore,
     number: int,
     text: str,
     *,
@@ -166,7 +163,7 @@ def place(hit: Hit) -> tuple[object, ...]:
     return hit.session_id, hit.source, hit.line, hit.ordinal, hit.delivery_id
 
 
-def fill(store: CaredStore) -> None:
+def fill(store: MaintainedStore) -> None:
     keep_session(store, 1, *TEXTS)
     keep_session(store, 2, *reversed(TEXTS))
     keep_session(store, 3, *(f"the number {number}" for number in range(300)))
@@ -174,7 +171,7 @@ def fill(store: CaredStore) -> None:
 
 
 def test_hits_are_those_of_reading_everything_and_of_the_embedded_store(
-    store: CaredStore, tmp_path: Path
+    store: MaintainedStore, tmp_path: Path
 ) -> None:
     with closing(open_store(tmp_path / "turnlog.db")) as embedded:
         for each in (store, embedded):
@@ -189,7 +186,7 @@ def test_hits_are_those_of_reading_everything_and_of_the_embedded_store(
 
 
 @pytest.mark.parametrize("order", SearchOrder)
-def test_all_pages_together_have_each_hit_once(store: CaredStore, order: SearchOrder) -> None:
+def test_all_pages_together_have_each_hit_once(store: MaintainedStore, order: SearchOrder) -> None:
     for number in range(3):
         keep_session(store, number, *(f"word number {at}" for at in range(400)), "rare")
     for text, count in (
@@ -205,7 +202,7 @@ def test_all_pages_together_have_each_hit_once(store: CaredStore, order: SearchO
 
 
 def test_texts_of_files_and_of_hooks_lie_in_partitions_of_their_own(
-    store: CaredStore, database: PostgresDatabase
+    store: MaintainedStore, database: PostgresDatabase
 ) -> None:
     keep_session(store, 1, "word")
     deliver(store, 1, "word")
@@ -214,7 +211,7 @@ def test_texts_of_files_and_of_hooks_lie_in_partitions_of_their_own(
     assert rows == [(f"texts_{month}", True, "local"), ("texts_hooks", False, "local")]
 
 
-def test_every_owner_has_texts_of_their_own(store: CaredStore) -> None:
+def test_every_owner_has_texts_of_their_own(store: MaintainedStore) -> None:
     owner = 'a\tb\\"c'
     keep_session(store, 1, "word mine")
     keep_session(store, 2, "word theirs", owner=owner)
@@ -223,7 +220,7 @@ def test_every_owner_has_texts_of_their_own(store: CaredStore) -> None:
     assert len(store.search(Scope(owner), parse_query("word")).hits) == 2
 
 
-def test_lines_and_generations_are_deleted(store: CaredStore, database: PostgresDatabase) -> None:
+def test_lines_and_generations_are_deleted(store: MaintainedStore, database: PostgresDatabase) -> None:
     keep_session(store, 1, "first word", "second word", "third word")
     keep_session(store, 2, "other word")
     rows = ask(database, "SELECT generation FROM texts ORDER BY id")
@@ -238,7 +235,7 @@ def test_lines_and_generations_are_deleted(store: CaredStore, database: Postgres
     assert ask(database, "SELECT 1 FROM texts") == list_orphans(database) == []
 
 
-def test_deliveries_are_deleted_by_their_numbers(store: CaredStore, database: PostgresDatabase) -> None:
+def test_deliveries_are_deleted_by_their_numbers(store: MaintainedStore, database: PostgresDatabase) -> None:
     for number in range(3):
         deliver(store, number, f"word hook{number}")
     [(number,)] = ask(database, "SELECT id FROM hook_deliveries WHERE received_ns = 1000000000")
@@ -246,7 +243,7 @@ def test_deliveries_are_deleted_by_their_numbers(store: CaredStore, database: Po
     assert [hit.delivery_id for hit in search(store, "word")] == ["d2", "d0"]
 
 
-def test_settling_leaves_only_words_that_texts_have(store: CaredStore, database: PostgresDatabase) -> None:
+def test_settling_leaves_only_words_that_texts_have(store: MaintainedStore, database: PostgresDatabase) -> None:
     keep_session(store, 1, "alone 秘密 shared")
     keep_session(store, 1, "shared again")  # another generation of its file
     assert "alone" in list_listed(database)
@@ -255,7 +252,7 @@ def test_settling_leaves_only_words_that_texts_have(store: CaredStore, database:
     assert list_orphans(database) == ask(database, "SELECT * FROM text_words_gone") == []
 
 
-def test_forgetting_leaves_no_word_behind(store: CaredStore, database: PostgresDatabase) -> None:
+def test_forgetting_leaves_no_word_behind(store: MaintainedStore, database: PostgresDatabase) -> None:
     gone = keep_session(store, 1, "secretword 秘密 kept")
     keep_session(store, 2, "kept in another")
     deliver(store, 1, "secrethook kept")
@@ -266,7 +263,7 @@ def test_forgetting_leaves_no_word_behind(store: CaredStore, database: PostgresD
     assert ask(database, "SELECT * FROM text_words_gone") == []
 
 
-def test_settling_says_whether_much_is_new(store: CaredStore, database: PostgresDatabase) -> None:
+def test_settling_says_whether_much_is_new(store: MaintainedStore, database: PostgresDatabase) -> None:
     assert not database.write(INDEX.settle)
     keep_session(store, 1, *(f"word{number}" for number in range(2100)))
     assert database.write(INDEX.settle)
@@ -274,7 +271,7 @@ def test_settling_says_whether_much_is_new(store: CaredStore, database: Postgres
     assert ask(database, "SELECT reltuples FROM pg_class WHERE relname = 'text_words'") == [(2100.0,)]
 
 
-def test_what_is_cleared_can_be_written_again(store: CaredStore, database: PostgresDatabase) -> None:
+def test_what_is_cleared_can_be_written_again(store: MaintainedStore, database: PostgresDatabase) -> None:
     batch = keep(store, {"session-1.jsonl": make_line(0, text="a word")})
     deliver(store, 1, "a hook")
     [source] = batch.sources
@@ -313,7 +310,7 @@ DAMAGE = {
 }
 
 
-def test_each_difference_is_told(store: CaredStore, database: PostgresDatabase) -> None:
+def test_each_difference_is_told(store: MaintainedStore, database: PostgresDatabase) -> None:
     [source] = keep(
         store,
         {
@@ -354,7 +351,7 @@ def test_the_words_of_very_long_texts_are_those_of_their_parts() -> None:
     assert pack_words(["one two", "two"], listed.update).counts in (b"\1\2", b"\2\1")
 
 
-def test_a_very_long_text_is_written_and_found(store: CaredStore, database: PostgresDatabase) -> None:
+def test_a_very_long_text_is_written_and_found(store: MaintainedStore, database: PostgresDatabase) -> None:
     keep_session(store, 1, "short")
     [(generation,)] = ask(database, "SELECT generation FROM texts")
     cells = Generated(lambda: (f"number{number} again" for number in range(150_000)))
@@ -421,7 +418,7 @@ def proposing(
     with database.reading(scope) as connection:
         query = parse_query(text)
         rows = CatalogueTextRows(connection, scope, SegmentCache())
-        around = Surroundings(rows, Matcher(query))
+        around = TextContext(rows, Matcher(query))
         yield Walk(connection.driver, scope, query, around, 20, is_ranked=is_ranked)
 
 
@@ -559,7 +556,7 @@ def test_words_that_are_listed_many_times_hide_no_others(many: PostgresDatabase)
         assert list_words(connection.driver, fragment, 3) is None
 
 
-def test_a_viewer_finds_what_they_would_find_if_there_were_nothing_else(store: CaredStore) -> None:
+def test_a_viewer_finds_what_they_would_find_if_there_were_nothing_else(store: MaintainedStore) -> None:
     """What is found by relevance, too: how common a word is elsewhere is no matter."""
     ada = Scope("local", Viewer(person="ada"))
 
@@ -589,7 +586,7 @@ def test_a_viewer_finds_what_they_would_find_if_there_were_nothing_else(store: C
 
 
 def test_writers_of_the_same_new_words_do_not_wait_for_each_other(
-    store: CaredStore, database: PostgresDatabase, address: str
+    store: MaintainedStore, database: PostgresDatabase, address: str
 ) -> None:
     generations = make_files(store, database)
     with closing(open_database(address)) as other:
@@ -602,7 +599,7 @@ def test_writers_of_the_same_new_words_do_not_wait_for_each_other(
     assert ask(database, "SELECT count(*) FROM text_words WHERE word = 'brandnew'") == [(2,)]
 
 
-def make_files(store: CaredStore, database: PostgresDatabase) -> list[int]:
+def make_files(store: MaintainedStore, database: PostgresDatabase) -> list[int]:
     """Make two files without texts, and return their generations."""
     keep_session(store, 1, "x")
     keep_session(store, 2, "x")
@@ -612,7 +609,7 @@ def make_files(store: CaredStore, database: PostgresDatabase) -> list[int]:
 
 
 def test_a_word_is_kept_while_somebody_writes_a_text_that_has_it(
-    store: CaredStore, database: PostgresDatabase, address: str
+    store: MaintainedStore, database: PostgresDatabase, address: str
 ) -> None:
     generations = make_files(store, database)
     database.write(lambda connection: write(connection, generations[0], make_texts("shared alone")))
@@ -634,7 +631,7 @@ def test_a_word_is_kept_while_somebody_writes_a_text_that_has_it(
 
 @pytest.mark.parametrize("text", ["word", "*or*", "project:ada"])
 def test_a_search_that_the_server_is_busy_with_is_cancelled(
-    store: CaredStore, database: PostgresDatabase, address: str, text: str
+    store: MaintainedStore, database: PostgresDatabase, address: str, text: str
 ) -> None:
     keep_session(store, 1, "word")
     begun = time.monotonic()
@@ -652,7 +649,7 @@ def later(seconds: float) -> Callable[[], bool]:
     return lambda: time.monotonic() - begun > seconds
 
 
-def test_texts_are_taken_one_behind_the_other(store: CaredStore, database: PostgresDatabase) -> None:
+def test_texts_are_taken_one_behind_the_other(store: MaintainedStore, database: PostgresDatabase) -> None:
     """However many there are, and however long, they are never all in memory."""
     [generation, _] = make_files(store, database)
     alive: list[int] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from store.search.search_strategies import needles, texts
 from turnlog.store.search.language import Form, Query, Term
 from turnlog.store.search.matcher import Matcher, Snippet, build_snippet
-from turnlog.store.search.normal import normalise
+from turnlog.store.search.normal_form import normalise
 
 
 def marked(snippet: Snippet) -> list[str]:

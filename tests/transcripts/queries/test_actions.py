@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from action_reference import ScannedSession
+from memory_session import MemorySession
 from turnlog.store.model import SourceKind
-from turnlog.testing.acting import ScannedSession
-from turnlog.testing.builders import make_batch, make_lines
-from turnlog.testing.contracts.base import get_derived, unpack_files
-from turnlog.testing.memory_session import FileRecords, MemorySession
+from turnlog.testing.builders import FileRecords, make_batch, make_lines
+from turnlog.testing.checks import get_derived, unpack_files
 from turnlog.transcripts.hooks import NEAR, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
 from turnlog.transcripts.queries.sessions import (

@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 import turnlog
+from memory_session import MemorySession
 from turnlog.messages import Position
 from turnlog.store.model import SourceKind
-from turnlog.testing.builders import make_lines
-from turnlog.testing.memory_session import FileRecords, MemorySession
-from turnlog.testing.row_builders import FileLines, make_message, make_records
+from turnlog.testing.builders import FileLines, FileRecords, make_lines, make_message, make_records
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter, ChapterFacts, MessageFilter
 from turnlog.transcripts.queries.threads import decode_lines
 from turnlog.transcripts.segments import SEGMENT, BranchPart, CallRecord, MessageRecord

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from memory_session import MemorySession
 from turnlog.store.batch import Derived
 from turnlog.store.model import SourceKind
-from turnlog.testing.builders import make_batch, make_lines
-from turnlog.testing.contracts.base import get_derived
-from turnlog.testing.memory_session import MemorySession, unpack_records
+from turnlog.testing.builders import make_batch, make_lines, unpack_records
+from turnlog.testing.checks import get_derived
 from turnlog.transcripts.queries.chapters import CallFilter, ChapterFacts
 from turnlog.transcripts.queries.sessions import SessionRecords, TurnCall
 from turnlog.transcripts.segments import AGENTS, PART, TURNS

@@ -10,11 +10,11 @@ import pytest
 
 import turnlog
 from golden import DATA
+from memory_session import MemorySession
 from turnlog.export.conversation import build_pieces
 from turnlog.messages import Line
 from turnlog.messages.metadata import QueueOperation
 from turnlog.testing.builders import make_lines
-from turnlog.testing.memory_session import MemorySession
 from turnlog.transcripts import Conversation, Session, build_total, list_dumped
 from turnlog.transcripts.actions import REPORTED, report_of
 from turnlog.transcripts.conversation.messages import Fate

@@ -6,7 +6,7 @@ mirrors sessions into turnlog as they happen, and resumes from it: also sessions
 deleted by now, and those that were never mirrored, but archived from Claude Code's own files. Nothing blocks
 the event loop: all work is done in threads, one call after the other.
 
-What is appended is on the disk when `append` returns, in a file of its own (`ingest.durable_files`); the
+What is appended is on the disk when `append` returns, in a file of its own (`ingest.captured_files`); the
 archive follows at once, or when the process that keeps it up to date gets to it. A reader waits until it has.
 
 The SDK's name for a project is that of its folder. Of a session, its lines are wanted as they stand in Claude
@@ -44,15 +44,23 @@ from msgspec.structs import replace
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
 from turnlog.ingest.capture import archive_paths
-from turnlog.ingest.captured_files import NOTES, is_unique, list_mains, remove_captures
-from turnlog.ingest.durable_files import append_lines, is_file_name, lock_file, write_lines, write_safely
+from turnlog.ingest.captured_files import (
+    NOTES,
+    append_lines,
+    is_file_name,
+    is_unique,
+    list_mains,
+    lock_file,
+    remove_captures,
+    write_lines,
+    write_safely,
+)
 from turnlog.ingest.lease import Request, hand_over
-from turnlog.ingest.origin import find_origin
-from turnlog.ingest.session_cache import SessionCache
-from turnlog.store.interface import CaredStore, KnownSession, KnownSource, Store, find_known, find_sessions
-from turnlog.store.model import LOCAL, Place, SourceKind, name_source
+from turnlog.ingest.machine import find_origin
+from turnlog.ingest.session_scan import SessionCache
+from turnlog.store.interface import KnownSession, KnownSource, MaintainedStore, Store, find_known, find_sessions
+from turnlog.store.model import LOCAL, Place, SourceKind, is_made, name_source
 from turnlog.store.opening import open_store
-from turnlog.store.places import is_made
 from turnlog.transcripts.session_files import CaptureKind, list_roots, name_capture, split_capture
 
 Entry = dict[str, Any]
@@ -416,7 +424,7 @@ class Mirror:
         with closing(open_store(place, read_only=True)) as store:
             yield self._over(store)
 
-    def _over(self, store: CaredStore) -> ArchivedSessions:
+    def _over(self, store: MaintainedStore) -> ArchivedSessions:
         return ArchivedSessions(store, find_origin(self._settings.home))
 
     def _archive(self, paths: Sequence[Path]) -> bool:

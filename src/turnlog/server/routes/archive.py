@@ -26,8 +26,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.export.files import Outcome, restore_session
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.exclusions import Exclusion, find_tombstones, list_holding
-from turnlog.ingest.origin import peek_origin
+from turnlog.ingest.machine import Exclusion, find_tombstones, list_holding, peek_origin
 from turnlog.ingest.retention import (
     Endangered,
     list_all_endangered,
@@ -50,19 +49,19 @@ from turnlog.server.sessions import SHORTEST, WITH_PROBLEMS, name_session
 from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
 from turnlog.server.verifier import Finding, VerifierReport
 from turnlog.shapes import fill
-from turnlog.store.accounts.interface import Accounts, Action
+from turnlog.store.account_model import Action
+from turnlog.store.accounts import Accounts
 from turnlog.store.interface import (
-    CaredStore,
     KnownSession,
+    MaintainedStore,
     Tombstone,
     count_files,
     find_known,
     find_sessions,
 )
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
 from turnlog.store.opening import find_in_backup, measure_store
-from turnlog.store.places import StorePlace, home_of
 from turnlog.transcripts.session_files import list_roots, path_text
 
 logger = logging.getLogger("turnlog.server")
@@ -294,7 +293,7 @@ _MOST_TOMBSTONES = 200
 
 
 def _view_archive(
-    store: CaredStore, scope: Scope, context: ServerContext, job: VerifyJob | None
+    store: MaintainedStore, scope: Scope, context: ServerContext, job: VerifyJob | None
 ) -> ArchiveOverview:
     """Return what the archive contains, and what threatens it.
 
@@ -346,7 +345,7 @@ def _view_archive(
     )
 
 
-def _view_endangered(store: CaredStore, scope: Scope, found: Endangered) -> EndangeredSession:
+def _view_endangered(store: MaintainedStore, scope: Scope, found: Endangered) -> EndangeredSession:
     named = [] if found.key is None else find_sessions(store, scope, found.key)
     stored = next((each for each in named if each.key == found.key), None)
     return fill(
@@ -596,7 +595,7 @@ def _count_open(accounts: Accounts, key: str) -> int:
     return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
 
 
-def _list_holding(store: CaredStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
+def _list_holding(store: MaintainedStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
     """Return the copies of the archive that have a session, or may; where they are is for admins."""
     # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
     found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]

@@ -21,11 +21,10 @@ from msgspec import Struct
 
 from turnlog.errors import SelectionError
 from turnlog.export.conversation import Selection, select
-from turnlog.export.files import name_file, name_files
+from turnlog.export.files import name_file, name_files, read_summary
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.secret_patterns import Kind
-from turnlog.ingest.archived import read_summary
 from turnlog.ingest.copies import list_shared
 from turnlog.server.audit import GivenVisit, Visit, get_session
 from turnlog.server.errors import InvalidRequestError
@@ -33,8 +32,8 @@ from turnlog.server.requests import GivenContext, GivenScope, GivenStore, intege
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
-from turnlog.store.accounts.interface import Action
-from turnlog.store.interface import CaredStore
+from turnlog.store.account_model import Action
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 
@@ -98,7 +97,7 @@ def _name_export(sessions: Sequence[StoredSession], wanted: Wanted) -> str:
 
 
 def render(
-    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
 ) -> Iterator[bytes]:
     """Return the bytes of the file, the first of which are made at once; raises `RequestError`.
 
@@ -112,7 +111,7 @@ def render(
 
 
 def _preview(
-    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
 ) -> ExportPreview:
     """Return what an export would be, and what it would take out; raises `RequestError`."""
     size = 0
@@ -160,7 +159,7 @@ def _show(kind: Kind, value: str) -> str:
 
 
 def _render(
-    store: CaredStore, scope: Scope, stored: StoredSession, wanted: Wanted, redactor: Redactor | None
+    store: MaintainedStore, scope: Scope, stored: StoredSession, wanted: Wanted, redactor: Redactor | None
 ) -> Iterator[bytes]:
     summary = read_summary(store, scope, stored)
     with store.open_session(scope, stored.key) as session:
@@ -217,7 +216,7 @@ class _Outlet:
 
 
 def _pack(
-    store: CaredStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
 ) -> Iterator[bytes]:
     outlet = _Outlet()
     with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
@@ -311,7 +310,7 @@ def preview_export(
 
 
 def _list_sessions(
-    store: CaredStore, visible: Scope, ids: list[str], visit: Visit, wanted: Wanted, action: Action
+    store: MaintainedStore, visible: Scope, ids: list[str], visit: Visit, wanted: Wanted, action: Action
 ) -> list[StoredSession]:
     named = (get_session(store, visible, each, visit, action) for each in ids)
     found = {session.key: session for session in named}

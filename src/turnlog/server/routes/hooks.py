@@ -41,7 +41,7 @@ from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, Gi
 from turnlog.server.security.guard import check_machine, note_machine
 from turnlog.server.values import Recent
 from turnlog.shapes import fill
-from turnlog.store.interface import CaredStore
+from turnlog.store.interface import MaintainedStore
 from turnlog.transcripts.hooks import (
     AUTONOMOUS,
     GROUPS,
@@ -210,7 +210,7 @@ class HookReceiver:
     harms no other.
     """
 
-    def __init__(self, store: CaredStore, folder: Path | None) -> None:
+    def __init__(self, store: MaintainedStore, folder: Path | None) -> None:
         self.window = LiveWindow()
         self.listeners: list[OnDelivery] = []
         self.received = {"archive": 0, "aside": 0}

@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from turnlog.errors import UploadError
 from turnlog.ingest.spool import is_delivery_id
-from turnlog.ingest.uploads.protocol import (
+from turnlog.ingest.upload_protocol import (
     LARGEST_BODY,
     PROTOCOL,
     HookUpload,
@@ -39,7 +39,7 @@ from turnlog.ingest.uploads.protocol import (
     decode_hooks,
     tell_session,
 )
-from turnlog.ingest.uploads.receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
+from turnlog.ingest.upload_receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
 from turnlog.server.errors import RequestError
 from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import GivenMachines, GivenStore, describe_body, integer, query
@@ -48,7 +48,7 @@ from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, GivenCaller
 from turnlog.server.security.guard import check_machine, note_machine
 from turnlog.server.uploader import pack_upload, read_message, write_message
 from turnlog.store.interface import find_known
-from turnlog.store.places import StorePlace
+from turnlog.store.model import StorePlace
 from turnlog.transcripts.hooks import DeliveryFilter
 
 logger = logging.getLogger("turnlog.server")

@@ -22,8 +22,8 @@ from turnlog.server.security.guard import AuthContext, find_logged_in
 from turnlog.server.session_states import StateChange
 from turnlog.server.state_watch import StateTracker, StateWatch
 from turnlog.server.sync import SyncState, SyncStatus, view_sync
-from turnlog.store.accounts.interface import Accounts
-from turnlog.store.interface import CaredStore
+from turnlog.store.accounts import Accounts
+from turnlog.store.interface import MaintainedStore
 
 
 class StateEvent(Struct, frozen=True, gc=False, kw_only=True):
@@ -35,7 +35,7 @@ class StateEvent(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def build_live(
-    store: CaredStore, syncing: SyncState, watch: StateWatch, on_change: Callable[[StateChange], None]
+    store: MaintainedStore, syncing: SyncState, watch: StateWatch, on_change: Callable[[StateChange], None]
 ) -> LiveHub:
     """Return the hub that sends clients the changes of a store, the follower's progress, and states.
 

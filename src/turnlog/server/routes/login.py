@@ -53,7 +53,8 @@ from turnlog.server.security.guard import (
 )
 from turnlog.server.security.providers import Confirmed, Provider, RefusedLoginError, admit
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
-from turnlog.store.accounts.interface import Accounts, Action, PendingLogin, Token, TokenKind, User
+from turnlog.store.account_model import Action, PendingLogin, Token, TokenKind, User
+from turnlog.store.accounts import Accounts
 
 logger = logging.getLogger("turnlog.server")
 

@@ -42,7 +42,7 @@ from turnlog.server.session_states import (
 from turnlog.server.sessions import name_session
 from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
 from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of, view
-from turnlog.store.interface import CaredStore, find_sessions
+from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.agent_status import AgentPhase, Why
@@ -179,7 +179,11 @@ _MOST_AGENTS = 20
 
 
 def _view_card(
-    store: CaredStore, watch: StateWatch, session: StoredSession, records: SessionRecords, state: SessionState
+    store: MaintainedStore,
+    watch: StateWatch,
+    session: StoredSession,
+    records: SessionRecords,
+    state: SessionState,
 ) -> BoardCard:
     """Return the card of a session that has a transcript."""
     row, name, facts = session.row, name_session(session), watch.read_facts(session)
@@ -213,7 +217,12 @@ def _view_card(
 
 
 def _view_hook_card(
-    store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, fold: HookFold, state: SessionState
+    store: MaintainedStore,
+    watch: StateWatch,
+    session_id: str,
+    scope: Scope,
+    fold: HookFold,
+    state: SessionState,
 ) -> BoardCard:
     """Return the card of a session known only from hooks."""
     machine = watch.find_machine(fold.origin)
@@ -290,7 +299,7 @@ def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
     return tuple(found)
 
 
-def _find_input(store: CaredStore, session_id: str, scope: Scope, state: SessionState) -> Raw | None:
+def _find_input(store: MaintainedStore, session_id: str, scope: Scope, state: SessionState) -> Raw | None:
     """Return the input of the tool that runs or waits, if a hook reported it."""
     if state.tool_use_id is None:
         return None
@@ -355,7 +364,7 @@ class _Entry(Struct):
     since_ns: int
 
 
-def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
+def _build_board(store: MaintainedStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
     """Return all sessions in which something happened within a day, 200 at most, and what they did.
 
     Which there are is said by the store for a scope. A card is made once for all who may see its session.
@@ -387,7 +396,7 @@ def _build_board(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> 
     )
 
 
-def count_columns(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) -> Counter[Column]:
+def count_columns(store: MaintainedStore, watch: StateWatch, scope: Scope = LOCAL) -> Counter[Column]:
     """Return how many sessions of the last 24 hours stand in each column."""
     kept, told = _list_active(store, scope, watch.clock())
     states = [
@@ -397,7 +406,7 @@ def count_columns(store: CaredStore, watch: StateWatch, scope: Scope = LOCAL) ->
     return Counter(state.column for state in states if state is not None)
 
 
-def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[StoredSession], list[str]]:
+def _list_active(store: MaintainedStore, scope: Scope, now: int) -> tuple[list[StoredSession], list[str]]:
     """Return the sessions in which something happened within a day; of those without a transcript, the ids."""
     recent = store.list_hook_sessions(scope, now - ACTIVE_NS, _MOST_CARDS)
     since = SessionFilter(since=(now - ACTIVE_NS) // 1000)
@@ -412,7 +421,7 @@ def _list_active(store: CaredStore, scope: Scope, now: int) -> tuple[list[Stored
     return kept, told
 
 
-def _list_entries(store: CaredStore, watch: StateWatch, scope: Scope, now: int) -> Iterator[_Entry]:
+def _list_entries(store: MaintainedStore, watch: StateWatch, scope: Scope, now: int) -> Iterator[_Entry]:
     kept, told = _list_active(store, scope, now)
     for session_id in told:
         entry = _view_told(store, watch, session_id, scope, now)
@@ -425,7 +434,7 @@ def _list_entries(store: CaredStore, watch: StateWatch, scope: Scope, now: int) 
 
 
 def _view_kept(
-    store: CaredStore, watch: StateWatch, session: StoredSession, state: SessionState, now: int
+    store: MaintainedStore, watch: StateWatch, session: StoredSession, state: SessionState, now: int
 ) -> _Entry:
     name = name_session(session)
     fold = watch.find_fold(name, watch.find_scope(session))
@@ -468,7 +477,9 @@ def _list_moments(session: SessionRecords, now: Column) -> list[Moment]:
     return sorted(found, key=lambda each: each.at_ns)
 
 
-def _view_told(store: CaredStore, watch: StateWatch, session_id: str, scope: Scope, now: int) -> _Entry | None:
+def _view_told(
+    store: MaintainedStore, watch: StateWatch, session_id: str, scope: Scope, now: int
+) -> _Entry | None:
     fold, state = watch.find_fold(session_id, scope), watch.find_hook_state(session_id, scope)
     if fold is None or state is None:
         return None

@@ -17,7 +17,8 @@ from turnlog.server.requests import GivenAccounts, GivenMachines, GivenScope, Gi
 from turnlog.server.security.callers import ADMINS, LINKED, READS, Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.values import clean_text
 from turnlog.shapes import fill, fill_dated
-from turnlog.store.accounts.interface import Accounts, Action, TokenKind, User, UserRole
+from turnlog.store.account_model import Action, TokenKind, User, UserRole
+from turnlog.store.accounts import Accounts
 from turnlog.store.model import Machine
 
 _Name = Annotated[str, Meta(min_length=1, max_length=100)]

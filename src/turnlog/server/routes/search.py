@@ -28,8 +28,8 @@ from turnlog.server.requests import GivenScope, GivenStore, integer, query
 from turnlog.server.routes.sessions import ME
 from turnlog.server.security.callers import CallerKind
 from turnlog.server.values import head_of, view
-from turnlog.store.accounts.interface import Action
-from turnlog.store.interface import CaredStore
+from turnlog.store.account_model import Action
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import Scope, SessionAccess
 from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, parse_query
 from turnlog.store.search.matcher import Snippet
@@ -169,7 +169,7 @@ async def _notice_leaving(request: Request[Any, Any, Any], gone: threading.Event
     gone.set()
 
 
-def _note_found(store: CaredStore, visible: Scope, visit: Visit, page: SearchPage) -> _Owners:
+def _note_found(store: MaintainedStore, visible: Scope, visit: Visit, page: SearchPage) -> _Owners:
     """Record and return whose sessions are about to be shown; of those only hooks told of, by whose hooks."""
     keys = dict.fromkeys(hit.session for hit in page.hits if hit.session is not None)
     owners = {access.key: access for access in store.list_access(visible, keys)}

@@ -48,12 +48,18 @@ from turnlog.server.sessions import (
 from turnlog.server.state_watch import GivenWatch
 from turnlog.server.values import build_resume, clean_text
 from turnlog.shapes import fill
-from turnlog.store.lists import ProjectOrder, SessionFilter, SessionOrder
-from turnlog.store.marks import LONGEST_NAME, LONGEST_NOTE, MOST_TAGS, MarkChange
+from turnlog.store.lists import (
+    LONGEST_NAME,
+    LONGEST_NOTE,
+    MOST_TAGS,
+    MarkChange,
+    ProjectOrder,
+    SessionFilter,
+    SessionOrder,
+)
 from turnlog.store.model import Visibility
-from turnlog.store.usage.building import UsageQuery, build_report
-from turnlog.store.usage.cells import Span, find_zone
-from turnlog.store.usage.report import Breakdown, Grouping, UsageReport
+from turnlog.store.usage_cells import Span, find_zone
+from turnlog.store.usage_report import Breakdown, Grouping, UsageQuery, UsageReport, build_report
 
 ME = "me"
 """Stands for whoever asks."""

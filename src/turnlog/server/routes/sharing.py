@@ -30,7 +30,8 @@ from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text, head_of, view
 from turnlog.shapes import fill, fill_dated
-from turnlog.store.accounts.interface import Accounts, Action
+from turnlog.store.account_model import Action
+from turnlog.store.accounts import Accounts
 from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
 
 _LONGEST_DAYS = 365

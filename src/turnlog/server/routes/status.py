@@ -36,10 +36,9 @@ from turnlog.server.state_watch import GivenWatch
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
 from turnlog.server.values import Recent
 from turnlog.shapes import fill
-from turnlog.store.interface import CaredStore, FileCounts, Store, count_files
-from turnlog.store.model import LOCAL, Scope
+from turnlog.store.interface import FileCounts, MaintainedStore, Store, count_files
+from turnlog.store.model import LOCAL, Scope, StorePlace
 from turnlog.store.opening import measure_store
-from turnlog.store.places import StorePlace
 
 _VERSION = version("turnlog")
 
@@ -288,7 +287,9 @@ class TestedNotifications(Struct, frozen=True, gc=False, kw_only=True):
     sent: tuple[Sent, ...]
 
 
-def _view_hooks(store: CaredStore, scope: Scope, hooks: HookReceiver, context: ServerContext) -> HookStatus:
+def _view_hooks(
+    store: MaintainedStore, scope: Scope, hooks: HookReceiver, context: ServerContext
+) -> HookStatus:
     """Return whether hooks are installed, and how much they brought; a viewer learns only the latter."""
     if scope.viewer is not None:
         return HookStatus(installed=None, deliveries=store.count_deliveries(scope), spooled=0, aside=0)

@@ -33,7 +33,7 @@ from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.server.errors import NotFoundError, RequestError
-from turnlog.store.accounts.interface import Link, User, UserRole
+from turnlog.store.account_model import Link, User, UserRole
 from turnlog.store.model import LOCAL, Scope, Viewer
 
 CALLER = "caller"

@@ -40,14 +40,15 @@ from litestar.types import Guard
 from msgspec import Struct
 
 from turnlog.errors import UploadError
-from turnlog.ingest.uploads.protocol import Machine
-from turnlog.ingest.uploads.receiver import KnownMachines
+from turnlog.ingest.upload_protocol import Machine
+from turnlog.ingest.upload_receiver import KnownMachines
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
 from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind, check_policy
 from turnlog.server.security.gate import Authority, comes_from_elsewhere, may_use_cookies, parse_authority
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.values import Recent
-from turnlog.store.accounts.interface import Accounts, TokenKind, User
+from turnlog.store.account_model import TokenKind, User
+from turnlog.store.accounts import Accounts
 
 _CLIENTS = 1024
 """How many are remembered; the least recent are forgotten."""

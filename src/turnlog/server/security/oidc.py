@@ -35,7 +35,7 @@ from msgspec import Struct
 
 from turnlog.config import OidcSettings
 from turnlog.server.security.providers import Confirmed, RefusedLoginError
-from turnlog.store.accounts.interface import Identity, PendingLogin
+from turnlog.store.account_model import Identity, PendingLogin
 
 _SECONDS = 10.0
 """For one answer, all of it."""

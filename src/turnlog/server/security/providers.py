@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from turnlog.config import OidcSettings
 from turnlog.errors import AccountError, ConfigError
-from turnlog.store.accounts.interface import Accounts, Action, AuditEntry, Identity, PendingLogin, User
+from turnlog.store.account_model import Action, AuditEntry, Identity, PendingLogin, User
+from turnlog.store.accounts import Accounts
 
 _MOST_NAMES = 100
 _UNFIT = re.compile(r"[^a-z0-9._-]+")

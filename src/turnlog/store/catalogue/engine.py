@@ -16,12 +16,19 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from turnlog.store.catalogue.database import Connection, Database, OnProgress, pack_text, unpack_text
+from turnlog.store.catalogue.deletion import add_tombstone, list_tombstones
 from turnlog.store.catalogue.feed import Lease, renew_epoch
-from turnlog.store.catalogue.forgetting import bury, list_tombstones
 from turnlog.store.catalogue.people import list_access, list_machines, list_misjudged, list_rules
-from turnlog.store.interface import Backup, CaredStore, ChangeListener, Flaw, Forgotten, Restored, Tombstone
-from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, SessionAccess, Visibility
-from turnlog.store.places import StorePlace
+from turnlog.store.interface import (
+    Backup,
+    ChangeListener,
+    Flaw,
+    Forgotten,
+    MaintainedStore,
+    Restored,
+    Tombstone,
+)
+from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, SessionAccess, StorePlace, Visibility
 from turnlog.store.search.index import TextIndex
 from turnlog.transcripts.segments import SEGMENT
 
@@ -114,7 +121,7 @@ def list_backups(connection: Connection) -> list[Backup]:
     return [Backup(unpack_text(path), at_ns, _size_of(unpack_text(path))) for path, at_ns in rows]
 
 
-class Memory(Struct, frozen=True):
+class CarriedState(Struct, frozen=True):
     """What a store must not forget."""
 
     tombstones: Sequence[Tombstone] = ()
@@ -125,9 +132,9 @@ class Memory(Struct, frozen=True):
     access: Sequence[SessionAccess] = ()
 
 
-def read_memory(connection: Connection) -> Memory:
+def read_carried_state(connection: Connection) -> CarriedState:
     """Return what the present store must not forget."""
-    return Memory(
+    return CarriedState(
         list_tombstones(connection, LOCAL),
         list_backups(connection),
         list_machines(connection, LOCAL),
@@ -136,25 +143,25 @@ def read_memory(connection: Connection) -> Memory:
     )
 
 
-def carry_over(database: Database, store: CaredStore, memory: Memory) -> int:
+def carry_over(database: Database, store: MaintainedStore, carried: CarriedState) -> int:
     """Bring a copy up to what is remembered; return how many of its sessions are forgotten by that."""
-    forgotten = store.forget(LOCAL, [each.key for each in memory.tombstones]).sessions
+    forgotten = store.forget(LOCAL, [each.key for each in carried.tombstones]).sessions
 
     def remember(connection: Connection) -> None:
-        for tombstone in memory.tombstones:
-            bury(connection, LOCAL, tombstone)
-        for backup in memory.backups:
+        for tombstone in carried.tombstones:
+            add_tombstone(connection, LOCAL, tombstone)
+        for backup in carried.backups:
             record_backup(connection, backup)
         renew_epoch(connection)
 
     database.write(remember)
-    if memory.rules is not None:
-        _carry_people_over(store, memory, memory.rules)
+    if carried.rules is not None:
+        _carry_people_over(store, carried, carried.rules)
     return forgotten
 
 
-def _carry_people_over(store: CaredStore, memory: Memory, rules: Sequence[ProjectRule]) -> None:
-    for machine in memory.machines:
+def _carry_people_over(store: MaintainedStore, carried: CarriedState, rules: Sequence[ProjectRule]) -> None:
+    for machine in carried.machines:
         store.save_machine(LOCAL, machine.origin, host=machine.host, user=machine.user, at_ns=machine.last_ns)
         store.save_machine(LOCAL, machine.origin, person=machine.person, reassign=True)
     for former in store.list_rules(LOCAL):
@@ -163,7 +170,7 @@ def _carry_people_over(store: CaredStore, memory: Memory, rules: Sequence[Projec
     for rule in rules:
         store.set_rule(LOCAL, rule.pattern, rule.visibility)
     for chosen in (None, *Visibility):
-        store.set_visibility(LOCAL, [each.key for each in memory.access if each.chosen is chosen], chosen)
+        store.set_visibility(LOCAL, [each.key for each in carried.access if each.chosen is chosen], chosen)
 
 
 def _size_of(path: str) -> int | None:

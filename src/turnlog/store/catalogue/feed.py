@@ -15,8 +15,6 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Protocol
 from uuid import uuid4
 
 from turnlog.errors import BusyStoreError
@@ -26,50 +24,6 @@ from turnlog.store.model import Scope
 
 _PAUSE = 0.05
 """Seconds between two attempts to take it."""
-
-
-class Lease(Protocol):
-    """The right to write for a time; it must be renewed before that is over."""
-
-    @property
-    def holder(self) -> str:
-        """By what name this one is known."""
-
-    def take(self, wait_seconds: float = 0.0) -> bool:
-        """Take it, or wait for it; return whether it is ours. One's own is renewed."""
-
-    def renew(self) -> bool:
-        """Hold it for another while; return False if it was lost to somebody else, or let go."""
-
-    def release(self) -> None:
-        """Let others have it; nothing happens if it is not ours."""
-
-    def find_holder(self) -> str | None:
-        """Return the holder, None if there is none that lives."""
-
-    def close(self) -> None:
-        """Let go of it, and of the store."""
-
-    def __enter__(self) -> Lease: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class _Taking(Protocol):
-    def try_once(self) -> bool: ...
-
-
-def take_in_time(lease: _Taking, wait_seconds: float) -> bool:
-    """Try to take a lease until it is ours, or the time is over."""
-    deadline = time.monotonic() + wait_seconds
-    while not lease.try_once():
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return False
-        time.sleep(min(_PAUSE, left))
-    return True
 
 
 def name_holder() -> str:
@@ -192,7 +146,7 @@ def renew_epoch(connection: Connection) -> None:
     connection.execute("UPDATE feed SET epoch = ?", (os.urandom(8).hex(),))
 
 
-class CatalogueLease:
+class Lease:
     """The right to write to a store for a time; it must be renewed before that is over."""
 
     def __init__(self, database: Database, name: str, *, seconds: float) -> None:
@@ -205,10 +159,15 @@ class CatalogueLease:
 
     def take(self, wait_seconds: float = 0.0) -> bool:
         """Take it, or wait for it; return whether it is ours. One's own is renewed."""
-        return take_in_time(self, wait_seconds)
+        deadline = time.monotonic() + wait_seconds
+        while not self._try_once():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(_PAUSE, left))
+        return True
 
-    def try_once(self) -> bool:
-        """Take it if it is free; return whether it is ours."""
+    def _try_once(self) -> bool:
 
         def take(connection: Connection) -> bool:
             # Of several that find nobody there, one is first to write the row, and the others wait for it.
@@ -254,7 +213,7 @@ class CatalogueLease:
             finally:
                 self._database.close()
 
-    def __enter__(self) -> CatalogueLease:
+    def __enter__(self) -> Lease:
         return self
 
     def __exit__(self, *_: object) -> None:

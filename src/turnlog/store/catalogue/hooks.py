@@ -56,7 +56,8 @@ def add_deliveries(
     for delivery in deliveries:
         if _is_forgotten(connection, scope, delivery):
             continue
-        cells = (_pack_cell(name, getattr(delivery, name)) for name in _KEPT)
+        given = ((name, getattr(delivery, name)) for name in _KEPT)
+        cells = (value if name in _NUMBERS else pack_text(value) for name, value in given)
         rows = connection.execute(_INSERT, (scope.owner, _digest(delivery.delivery_id), *cells))
         new += [(number, delivery) for (number,) in rows]
     if new:
@@ -154,10 +155,6 @@ def _list_texts(deliveries: Iterable[tuple[int, HookDelivery]]) -> Iterator[Text
 
 def _digest(delivery_id: str) -> bytes:
     return blake2b(pack_text(delivery_id), digest_size=16).digest()
-
-
-def _pack_cell(name: str, value: Any) -> Any:
-    return value if name in _NUMBERS else pack_text(value)
 
 
 def _pack_value(name: str, value: Any) -> Any:

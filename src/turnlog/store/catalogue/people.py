@@ -17,7 +17,7 @@ from turnlog.errors import TakenMachineError
 from turnlog.store.catalogue.database import MOST, Connection, pack_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, lock_feed
 from turnlog.store.interface import ChangeKind
-from turnlog.store.marks import MarkChange, MarkedSession, Marks, take_back
+from turnlog.store.lists import MarkChange, MarkedSession, Marks, undo_change
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, Visibility
 
 _ANYTHING = "*"
@@ -42,10 +42,6 @@ class AccessState(Struct, frozen=True, gc=False):
             rule=self.rule,
             visibility=Visibility.TEAM if self.shared else Visibility.PRIVATE,
         )
-
-
-NOBODYS = AccessState()
-"""What holds as long as nobody said anything."""
 
 
 def fits_pattern(pattern: str, project: str) -> bool:
@@ -416,7 +412,7 @@ def undo_marks(connection: Connection, scope: Scope) -> list[MarkedSession]:
     for entry, session, key, revision in entries:
         now = _find_newest(connection, session)
         before, after = (_find_newest(connection, session, each) for each in (entry, entry + 1))
-        done += writer.write(session, key, revision, now, take_back(before, after, now))
+        done += writer.write(session, key, revision, now, undo_change(before, after, now))
     return done
 
 

@@ -26,12 +26,18 @@ from msgspec.structs import replace
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
-from turnlog.store.accounts.copies import carry_over as carry_accounts_over
-from turnlog.store.accounts.interface import CarriedAccounts
-from turnlog.store.accounts.stored import ACCOUNT_STEPS
+from turnlog.store.account_backups import carry_over as carry_accounts_over
+from turnlog.store.account_model import CarriedAccounts
+from turnlog.store.accounts import ACCOUNT_STEPS
 from turnlog.store.catalogue.database import OnProgress, Steps
-from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
-from turnlog.store.catalogue.feed import CatalogueLease, find_holder
+from turnlog.store.catalogue.engine import (
+    CarriedState,
+    carry_over,
+    list_backups,
+    read_carried_state,
+    record_backup,
+)
+from turnlog.store.catalogue.feed import Lease, find_holder
 from turnlog.store.catalogue.postgres import (
     FORMER_SCHEMA,
     LOCKS,
@@ -48,8 +54,7 @@ from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerServer, check_facts, copy_facts, mark_state
 from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
-from turnlog.store.model import Scope
-from turnlog.store.places import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, ServerPlace
+from turnlog.store.model import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, Scope, ServerPlace
 from turnlog.store.search.postgres import PostgresTextIndex
 
 _COPY = re.compile(r"^COPY \S+ \((.*?)\) FROM stdin;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -199,7 +204,7 @@ class PostgresEngine:
             if not _wait_alone(driver):
                 raise BusyStoreError(f"The store {name} is in use by another process; stop that first")
             is_there = _has_schema(driver, ARCHIVE_SCHEMA)
-            memory = self._read_memory() if is_there else Memory()
+            carried = self._read_carried_state() if is_there else CarriedState()
             listed = _run_program("pg_restore", None, "--list", os.fspath(source))
             has_accounts = re.search(rf" SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
             replaced = [ARCHIVE_SCHEMA, ACCOUNTS_SCHEMA] if has_accounts else [ARCHIVE_SCHEMA]
@@ -214,7 +219,7 @@ class PostgresEngine:
                 driver.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public")
                 given = "--no-owner", "--single-transaction", "--exit-on-error", os.fspath(source)
                 _run_program("pg_restore", self.address, *given)
-                forgotten = self._carry_over(memory)
+                forgotten = self._carry_over(carried)
                 accounts = self._carry_accounts(ACCOUNTS_SCHEMA + suffix) if has_accounts else None
             except BaseException:
                 for schema in replaced:
@@ -224,20 +229,20 @@ class PostgresEngine:
                 raise
         return Restored(ARCHIVE_SCHEMA + suffix if is_there else None, forgotten, accounts)
 
-    def open_lease(self, name: str, seconds: float) -> CatalogueLease:
+    def open_lease(self, name: str, seconds: float) -> Lease:
         """Return the right to write what a machine has, which is yet to be taken."""
         database = _open(self.place)
         database.make()
-        return CatalogueLease(database, name, seconds=seconds)
+        return Lease(database, name, seconds=seconds)
 
-    def _read_memory(self) -> Memory:
+    def _read_carried_state(self) -> CarriedState:
         with closing(_open(self.place, read_only=True)) as database:
-            return database.read(read_memory)
+            return database.read(read_carried_state)
 
-    def _carry_over(self, memory: Memory) -> int:
+    def _carry_over(self, carried: CarriedState) -> int:
         engine = PostgresEngine(self.place)
         with closing(CatalogueStore(engine)) as store:
-            return carry_over(engine.database, store, memory)
+            return carry_over(engine.database, store, carried)
 
     def _carry_accounts(self, kept: str) -> CarriedAccounts:
         """Bring the accounts of the copy up to what was known before."""

@@ -155,15 +155,13 @@ class SqliteDatabase:
         options: Options | None = None,
         *,
         read_only: bool = False,
-        has_views: bool = False,
     ) -> None:
-        """Open nothing yet; `has_views` says that viewers may ask."""
+        """Open nothing yet."""
         self.path = path
         self.name = str(path)
         self.is_read_only = read_only
         self._steps = steps
         self._options = options or Options()
-        self._has_views = has_views
         self._writer: SqliteConnection | None = None
         self._is_ready = False
         self._is_closed = False
@@ -590,9 +588,9 @@ def copy_database(source: apsw.Connection, target: Path, on_progress: OnProgress
         os.fsync(file.fileno())
 
 
-def set_aside(place: Path, why: str = "before-restore") -> Path:
+def set_aside(place: Path) -> Path:
     """Give a file another name, as one without a log; raises `BusyStoreError` if it is in use."""
-    kept = place.with_name(f"{place.name}.{why}-{time.strftime('%Y%m%d-%H%M%S')}")
+    kept = place.with_name(f"{place.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
     if kept.exists():
         raise StoreError(f"{kept} already exists; nothing was overwritten")
     close_log(place)

@@ -21,8 +21,14 @@ from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.store.catalogue.database import OnProgress, Steps
-from turnlog.store.catalogue.engine import Memory, carry_over, list_backups, read_memory, record_backup
-from turnlog.store.catalogue.feed import CatalogueLease, find_holder, is_gone, name_holder
+from turnlog.store.catalogue.engine import (
+    CarriedState,
+    carry_over,
+    list_backups,
+    read_carried_state,
+    record_backup,
+)
+from turnlog.store.catalogue.feed import Lease, find_holder, is_gone, name_holder
 from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.sqlite import (
     Options,
@@ -158,7 +164,7 @@ class SqliteEngine:
             with closing(open_to_read(source, _PATIENT, traceless=True)) as connection, translating(place):
                 place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 copy_database(connection, new)
-            forgotten = _carry_over(new, self._read_memory())
+            forgotten = _carry_over(new, self._read_carried_state())
             kept = set_aside(place) if place.exists() else None
             with translating(place):
                 os.replace(new, place)
@@ -170,19 +176,19 @@ class SqliteEngine:
                 database.write(lambda connection: record_backup(connection, backup))
         return Restored(None if kept is None else os.fspath(kept), forgotten)
 
-    def open_lease(self, name: str, seconds: float) -> CatalogueLease:
+    def open_lease(self, name: str, seconds: float) -> Lease:
         """Return the right to write, which is yet to be taken."""
         database = SqliteDatabase(self.path, SQLITE_STEPS, _LIGHT)
         database.make()
-        return CatalogueLease(database, name, seconds=seconds)
+        return Lease(database, name, seconds=seconds)
 
-    def _read_memory(self) -> Memory:
+    def _read_carried_state(self) -> CarriedState:
         """Return what the present store must not forget; nothing if it is too damaged to tell."""
         try:
             with closing(SqliteDatabase(self.path, SQLITE_STEPS, _PATIENT, read_only=True)) as database:
-                return database.read(read_memory)
+                return database.read(read_carried_state)
         except StoreError:
-            return Memory()
+            return CarriedState()
 
 
 def find_writer(path: Path, name: str) -> str | None:
@@ -199,10 +205,10 @@ def find_in_copy(path: Path, scope: Scope, keys: Iterable[str]) -> set[str]:
         return {key for (key,) in connection.execute(query, (scope.owner, list(keys)))}
 
 
-def _carry_over(new: Path, memory: Memory) -> int:
+def _carry_over(new: Path, carried: CarriedState) -> int:
     engine = SqliteEngine(new)
     with closing(CatalogueStore(engine)) as store:
-        return carry_over(engine.database, store, memory)
+        return carry_over(engine.database, store, carried)
 
 
 def _rewrite_file(connection: apsw.Connection) -> bool:

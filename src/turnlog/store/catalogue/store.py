@@ -9,18 +9,18 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from time import time_ns
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
-from turnlog.store.catalogue import forgetting, hooks, lists, people
+from turnlog.store.catalogue import deletion, hooks, lists, people
 from turnlog.store.catalogue.archive import CatalogueArchive, LineReader, repair_frames
 from turnlog.store.catalogue.database import Connection, Database, OnProgress, pack_text, unpack_text
 from turnlog.store.catalogue.engine import Engine, list_flaws
 from turnlog.store.catalogue.feed import lock_feed, read_feed
 from turnlog.store.catalogue.segments import CatalogueSession, SegmentCache
 from turnlog.store.catalogue.usage import CatalogueUsage, UsageKeeper, is_outdated
-from turnlog.store.catalogue.writing import Writer, decode_checkpoint
+from turnlog.store.catalogue.writer import Writer, decode_checkpoint
 from turnlog.store.interface import (
     NO_TEXTS,
     NOTHING,
@@ -37,6 +37,8 @@ from turnlog.store.interface import (
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
+    MarkChange,
+    MarkedSession,
     ProjectOrder,
     SessionFilter,
     SessionOrder,
@@ -44,13 +46,12 @@ from turnlog.store.lists import (
     StoredProject,
     sort_projects,
 )
-from turnlog.store.marks import MarkChange, MarkedSession
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
-from turnlog.store.search.surroundings import CatalogueTextRows
-from turnlog.store.usage.recounting import RecountedUsage
-from turnlog.store.usage.source import StoredUsage
+from turnlog.store.search.text_context import CatalogueTextRows
+from turnlog.store.usage_recount import RecountedUsage
+from turnlog.store.usage_report import StoredUsage
 from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelivery
 from turnlog.transcripts.usage.prices import Charger
 
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from turnlog.transcripts.queries.sessions import SessionActions
 
 T = TypeVar("T")
+Given = TypeVarTuple("Given")
 
 _KNOWN = """
 SELECT e.key, e.revision, e.file_id, e.project_folder, e.derivation, e.origin, s.source, s.kind, s.path,
@@ -135,7 +137,7 @@ class CatalogueStore:
             rows = connection.execute(f"{query} ORDER BY e.key, s.source", values)
             return [_unpack_session(*group) for group in groupby(rows, itemgetter(0, 1, 2, 3, 4, 5))]
 
-        yield from self._ask(scope, work)
+        yield from self._database.read(work, scope)
 
     def list_sessions(
         self,
@@ -149,32 +151,25 @@ class CatalogueStore:
         summaries: bool = False,
     ) -> SessionPage:
         """Return a page of sessions: the first, or the one that begins where another one ended."""
-        return self._ask(
-            scope,
-            lambda connection: lists.list_sessions(
-                connection, scope, asked, order, limit, cursor, grouped, summaries
-            ),
-        )
+        return self._ask(lists.list_sessions, scope, asked, order, limit, cursor, grouped, summaries)
 
     def list_projects(
         self, scope: Scope, *, text: str | None = None, order: ProjectOrder = ProjectOrder.NEWEST
     ) -> list[StoredProject]:
         """Return all projects, or those with a text in their paths."""
-        return sort_projects(
-            self._ask(scope, lambda connection: lists.list_projects(connection, scope, text)), order
-        )
+        return sort_projects(self._ask(lists.list_projects, scope, text), order)
 
     def list_facets(self, scope: Scope, asked: SessionFilter = EVERYTHING_SHOWN) -> Facets:
         """Return what the sessions that are asked for can be told apart by."""
-        return self._ask(scope, lambda connection: lists.list_facets(connection, scope, asked))
+        return self._ask(lists.list_facets, scope, asked)
 
     def mark(self, scope: Scope, keys: Sequence[str], change: MarkChange) -> list[MarkedSession]:
         """Change the marks of sessions, and return those that are not as they were."""
-        return self._database.write(lambda connection: people.mark_sessions(connection, scope, keys, change))
+        return self._change(people.mark_sessions, scope, keys, change)
 
     def undo_mark(self, scope: Scope) -> list[MarkedSession]:
         """Take back the last call of `mark` that still stands, and return the sessions that it changed."""
-        return self._database.write(lambda connection: people.undo_marks(connection, scope))
+        return self._change(people.undo_marks, scope)
 
     def read_usage(self, scope: Scope) -> StoredUsage:
         """Return what sessions used and cost, each answer once, whichever of them came first."""
@@ -186,7 +181,7 @@ class CatalogueStore:
 
     def read_feed(self, scope: Scope, after: int | None = None, limit: int = 1000) -> Feed:
         """Return the feed's name, how far it goes, and its entries behind one."""
-        return self._ask(scope, lambda connection: read_feed(connection, scope, after, limit))
+        return self._ask(read_feed, scope, after, limit)
 
     def listen(self) -> ChangeListener | None:
         """Return what tells of changes whoever writes them; None where one has to look for them."""
@@ -218,7 +213,7 @@ class CatalogueStore:
                 cancelled=cancelled,
             )
 
-        return self._ask(scope, work)
+        return self._database.read(work, scope)
 
     @contextmanager
     def open_session(self, scope: Scope, key: str, *, hooks: str | None = None) -> Iterator[SessionActions]:
@@ -288,11 +283,11 @@ class CatalogueStore:
 
     def list_machines(self, scope: Scope) -> list[Machine]:
         """Return machines by host, user and origin."""
-        return self._ask(scope, lambda connection: people.list_machines(connection, scope))
+        return self._ask(people.list_machines, scope)
 
     def list_access(self, scope: Scope, keys: Collection[str] | None = None) -> list[SessionAccess]:
         """Return who may see sessions: of all, or of some by their keys."""
-        return self._ask(scope, lambda connection: people.list_access(connection, scope, keys))
+        return self._ask(people.list_access, scope, keys)
 
     def set_visibility(
         self, scope: Scope, keys: Sequence[str], chosen: Visibility | None
@@ -304,7 +299,7 @@ class CatalogueStore:
 
     def list_rules(self, scope: Scope) -> list[ProjectRule]:
         """Return the rules for projects, by pattern; everybody may know them."""
-        return self._ask(scope, lambda connection: people.list_rules(connection, scope))
+        return self._ask(people.list_rules, scope)
 
     def set_rule(
         self, scope: Scope, pattern: str, visibility: Visibility | None, *, dry_run: bool = False
@@ -336,9 +331,7 @@ class CatalogueStore:
         self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]
     ) -> int:
         """Put bytes back in the place of damaged ones that had the same digest; return how many frames."""
-        return self._database.write(
-            lambda connection: repair_frames(connection, scope, source, generation, find)
-        )
+        return self._change(repair_frames, scope, source, generation, find)
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return where the store contradicts itself."""
@@ -353,22 +346,20 @@ class CatalogueStore:
     def forget(self, scope: Scope, keys: Sequence[str], *, dry_run: bool = False) -> Forgotten:
         """Delete sessions for good, and leave tombstones."""
         if dry_run:
-            return self._database.read(lambda connection: forgetting.count_forgotten(connection, scope, keys))
+            return self._database.read(lambda connection: deletion.count_forgotten(connection, scope, keys))
         return self._engine.forget(
             lambda: self._write(
-                lambda connection, usage: forgetting.forget_sessions(
-                    connection, self._index, scope, keys, usage
-                )
+                lambda connection, usage: deletion.forget_sessions(connection, self._index, scope, keys, usage)
             )
         )
 
     def delete_tombstones(self, scope: Scope, keys: Sequence[str]) -> int:
         """Let sessions be kept again, and return how many."""
-        return self._database.write(lambda connection: forgetting.delete_tombstones(connection, scope, keys))
+        return self._change(deletion.delete_tombstones, scope, keys)
 
     def list_tombstones(self, scope: Scope) -> list[Tombstone]:
         """Return what was forgotten, by time."""
-        return self._ask(scope, lambda connection: forgetting.list_tombstones(connection, scope))
+        return self._ask(deletion.list_tombstones, scope)
 
     def back_up(self, target: Path, *, force: bool = False, on_progress: OnProgress | None = None) -> Backup:
         """Write a copy of one state of the store to a file, check it, and remember it."""
@@ -389,18 +380,23 @@ class CatalogueStore:
 
     def list_deliveries(self, scope: Scope, which: DeliveryFilter = EVERY_DELIVERY) -> list[HookDelivery]:
         """Return deliveries, by time."""
-        return self._ask(scope, lambda connection: hooks.list_deliveries(connection, scope, which))
+        return self._ask(hooks.list_deliveries, scope, which)
 
     def count_deliveries(self, scope: Scope, session_id: str | None = None) -> int:
         """Return how many deliveries there are of a session, or of all."""
-        return self._ask(scope, lambda connection: hooks.count_deliveries(connection, scope, session_id))
+        return self._ask(hooks.count_deliveries, scope, session_id)
 
     def list_hook_sessions(self, scope: Scope, since_ns: int, count: int = 200) -> list[str]:
         """Return the ids of the sessions that hooks told of at a time or later, the latest first."""
-        return self._ask(scope, lambda connection: hooks.list_hook_sessions(connection, scope, since_ns, count))
+        return self._ask(hooks.list_hook_sessions, scope, since_ns, count)
 
-    def _ask(self, scope: Scope, work: Callable[[Connection], T]) -> T:
-        return self._database.read(work, scope)
+    def _ask(self, work: Callable[[Connection, Scope, *Given], T], scope: Scope, *given: *Given) -> T:
+        """Read what a scope may see."""
+        return self._database.read(lambda connection: work(connection, scope, *given), scope)
+
+    def _change(self, work: Callable[[Connection, Scope, *Given], T], scope: Scope, *given: *Given) -> T:
+        """Write what no answers follow from."""
+        return self._database.write(lambda connection: work(connection, scope, *given))
 
     def _write(self, work: Callable[[Connection, UsageKeeper], T], *, is_repeatable: bool = False) -> T:
         """Write what answers may follow from, which are counted at the end."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, json
 
@@ -66,22 +66,6 @@ class _Table(Struct, frozen=True):
     the number of a (s)ource or a g(e)neration."""
     query: str
     """By the first column, behind `{last}`; one without that is asked once."""
-
-
-class Former(Protocol):
-    """The tables of an earlier version."""
-
-    name: str
-    """As it may be shown."""
-
-    def ask(self, query: str) -> list[Row]:
-        """Return rows."""
-
-    def spell(self, query: str) -> str:
-        """Return a query in the engine's own words."""
-
-    def convert(self, kind: str) -> Convert:
-        """Return what makes a value of today of one of some kind."""
 
 
 _TABLES = (
@@ -192,58 +176,22 @@ _COMMON: dict[str, Convert] = {
     "v": lambda value: value if value is None or isinstance(value, str) else ("private", "team")[value],
     "s": lambda value: value,
     "e": lambda value: value,
+    "d": lambda value: blake2b(_text(value) or b"", digest_size=16).digest(),
 }
 
 
-class FormerFile:
-    """The tables of an earlier version in a file."""
+class Former:
+    """The tables of an earlier version; `name` is as it may be shown."""
 
-    def __init__(self, name: str, connection: Any) -> None:
+    def __init__(
+        self, name: str, ask: Callable[[str], list[Row]], words: dict[str, str], text: Convert
+    ) -> None:
+        """Take what returns the rows of a query, the engine's own words in it, and what makes text of today."""
         self.name = name
-        self._connection = connection
-        columns = self.ask("SELECT name FROM pragma_table_info('checkpoints')")
-        tail = "c.tail_start, c.tail_digest, c.tail" if ("tail",) in columns else "NULL, NULL, NULL"
-        self._words = {"c": "c", "tail": tail, "account": '"user"', "visibility": "visibility", "pruned": ""}
-        self._words["checkpoints"] = "JOIN checkpoints AS c ON c.generation = g.id"
-
-    def ask(self, query: str) -> list[Row]:
-        """Return rows."""
-        rows: list[Row] = self._connection.execute(query).fetchall()
-        return rows
-
-    def spell(self, query: str) -> str:
-        """Return a query in the engine's own words."""
-        return _spell(query, self._words)
-
-    def convert(self, kind: str) -> Convert:
-        """Return what makes a value of today of one of some kind."""
-        if kind == "t":
-            return _file_text
-        return _digest if kind == "d" else _COMMON[kind]
-
-
-class FormerServer:
-    """The tables of an earlier version in a database on a server, which `connection` has in its path."""
-
-    def __init__(self, name: str, connection: Any) -> None:
-        self.name = name
-        self._connection = connection
-        self._words = {"c": "g", "tail": "NULL, NULL, NULL", "account": "account", "visibility": "shared"}
-        self._words |= {
-            "checkpoints": "",
-            "pruned": "month = (SELECT month FROM generations WHERE id = {id}) AND ",
-        }
-        sources = "SELECT s.id, e.month FROM sources AS s JOIN sessions AS e ON e.id = s.session"
-        generations = "SELECT id, month FROM generations"
-        self._months = {
-            kind: {number: month // 100 * 12 + month % 100 - 1 - 24_000 for number, month in self.ask(query)}
-            for kind, query in (("s", sources), ("e", generations))
-        }
-
-    def ask(self, query: str) -> list[Row]:
-        """Return rows."""
-        rows: list[Row] = self._connection.execute(query, binary=True).fetchall()
-        return rows
+        self.ask = ask
+        self._words = words
+        self._converts = _COMMON | {"t": text}
+        self._months: dict[str, dict[int, int]] = {}
 
     def spell(self, query: str) -> str:
         """Return a query in the engine's own words."""
@@ -252,12 +200,44 @@ class FormerServer:
     def convert(self, kind: str) -> Convert:
         """Return what makes a value of today of one of some kind."""
         months = self._months.get(kind)
-        if months is not None:
-            # A file's number begins with that of its month.
-            return lambda number: None if number is None else months[number] << MONTH_BITS | number
-        if kind == "t":
-            return _text
-        return _digest if kind == "d" else _COMMON[kind]
+        if months is None:
+            return self._converts[kind]
+        # A file's number begins with that of its month.
+        return lambda number: None if number is None else months[number] << MONTH_BITS | number
+
+
+class FormerFile(Former):
+    """The tables of an earlier version in a file."""
+
+    def __init__(self, name: str, connection: Any) -> None:
+        def ask(query: str) -> list[Row]:
+            rows: list[Row] = connection.execute(query).fetchall()
+            return rows
+
+        columns = ask("SELECT name FROM pragma_table_info('checkpoints')")
+        tail = "c.tail_start, c.tail_digest, c.tail" if ("tail",) in columns else "NULL, NULL, NULL"
+        words = {"c": "c", "tail": tail, "account": '"user"', "visibility": "visibility", "pruned": ""}
+        words["checkpoints"] = "JOIN checkpoints AS c ON c.generation = g.id"
+        super().__init__(name, ask, words, _file_text)
+
+
+class FormerServer(Former):
+    """The tables of an earlier version in a database on a server, which `connection` has in its path."""
+
+    def __init__(self, name: str, connection: Any) -> None:
+        def ask(query: str) -> list[Row]:
+            rows: list[Row] = connection.execute(query, binary=True).fetchall()
+            return rows
+
+        words = {"c": "g", "tail": "NULL, NULL, NULL", "account": "account", "visibility": "shared"}
+        words |= {"checkpoints": "", "pruned": "month = (SELECT month FROM generations WHERE id = {id}) AND "}
+        super().__init__(name, ask, words, _text)
+        sources = "SELECT s.id, e.month FROM sources AS s JOIN sessions AS e ON e.id = s.session"
+        generations = "SELECT id, month FROM generations"
+        self._months = {
+            kind: {number: month // 100 * 12 + month % 100 - 1 - 24_000 for number, month in ask(query)}
+            for kind, query in (("s", sources), ("e", generations))
+        }
 
     def list_months(self) -> list[int]:
         """Return the months that files are of, counted from 2000 on."""
@@ -268,10 +248,6 @@ def _spell(query: str, words: dict[str, str]) -> str:
     for word, spelled in words.items():
         query = query.replace(f"{{{word}}}", spelled)
     return query
-
-
-def _digest(value: Any) -> bytes:
-    return blake2b(_text(value) or b"", digest_size=16).digest()
 
 
 def copy_facts(former: Former, database: Database, on_progress: OnProgress | None = None) -> None:

@@ -26,13 +26,13 @@ from turnlog.store.catalogue.feed import lock_feed
 from turnlog.store.catalogue.segments import SegmentCache
 from turnlog.store.frames import open_compressed
 from turnlog.store.model import Scope
-from turnlog.store.usage.cells import QUARTER, Home, UsageCell, join_terms
-from turnlog.store.usage.report import ReportedCost
-from turnlog.store.usage.source import (
+from turnlog.store.usage_cells import QUARTER, Home, UsageCell, join_terms
+from turnlog.store.usage_report import (
     NO_SLOT,
     AnswerCell,
     AnswerUse,
     CallUse,
+    ReportedCost,
     UsageGroup,
     build_answer,
     build_call_use,

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import log
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from turnlog.store.batch import TextFact
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.language import And, Node, Or, Query, Term
-from turnlog.store.search.normal import is_spaceless, normalise
+from turnlog.store.search.normal_form import is_spaceless, normalise
 from turnlog.store.search.paging import SearchOrder, SearchPage, TextKey
 from turnlog.store.search.texts import OVERLAP, Tokens, index_form, pair_characters, term_tokens
 from turnlog.transcripts.hooks import HookDelivery
+from turnlog.transcripts.segments import CallRecord, MessageRecord
 
 Counts = tuple[int, ...]
 """In how many cells of a text each term of a query may be."""
@@ -133,28 +134,41 @@ def _find_places(body: str, words: Sequence[str]) -> list[int]:
     return places
 
 
+HOOKS = 0
+"""The generation that texts of hook deliveries are said to be of."""
+
+
+class Proposal(Struct, frozen=True, gc=False):
+    """A text that may match, as an index knows it."""
+
+    key: TextKey
+    """By which it is ordered."""
+    generation: int
+    """The engine's number of its file as it was read; `HOOKS` for hook deliveries."""
+    number: int
+    """Of its line; of a hook delivery, its own."""
+    ordinal: int
+    """Which passage of the line it is."""
+    block: int
+    """Of which block of the line."""
+    kind: int
+    """Of `KINDS`."""
+    is_error: bool
+    time: int
+    """Microseconds since 1970; 0 if it has none."""
+    cells: int
+    """How many it has."""
+    counts: Counts = ()
+    """In how many of its cells each term may be; where texts are not ranked, an engine may leave it out."""
+
+
 RANKED = 3000
 """How many of the newest texts are ranked."""
 _ENOUGH, _LENGTH = 1.2, 0.75
 """The usual constants of BM25: how soon more of the same counts less, and how much longer texts do."""
 
 
-class Ranked(Protocol):
-    """A text that is proposed."""
-
-    @property
-    def counts(self) -> Counts:
-        """In how many of its cells each term may be."""
-
-    @property
-    def cells(self) -> int:
-        """How many it has."""
-
-
-_Item = TypeVar("_Item", bound=Ranked)
-
-
-def rank(proposals: Sequence[_Item], texts: int) -> list[_Item]:
+def rank(proposals: Sequence[Proposal], texts: int) -> list[Proposal]:
     """Return texts by relevance, among equals as they are: `texts` is how many there were to choose from."""
     if not proposals:
         return []
@@ -162,7 +176,7 @@ def rank(proposals: Sequence[_Item], texts: int) -> list[_Item]:
     having = [sum(map(bool, column)) for column in zip(*(each.counts for each in proposals), strict=True)]
     weights = [log(1 + (texts - count + 0.5) / (count + 0.5)) for count in having]
 
-    def score(proposal: _Item) -> float:
+    def score(proposal: Proposal) -> float:
         relative = _ENOUGH * (1 - _LENGTH + _LENGTH * proposal.cells / length)
         return sum(
             weight * count * (_ENOUGH + 1) / (count + relative)
@@ -170,10 +184,6 @@ def rank(proposals: Sequence[_Item], texts: int) -> list[_Item]:
         )
 
     return sorted(proposals, key=score, reverse=True)
-
-
-HOOKS = 0
-"""The generation that texts of hook deliveries are said to be of."""
 
 
 class Chapter(Struct, frozen=True, gc=False):
@@ -200,27 +210,6 @@ class Chapter(Struct, frozen=True, gc=False):
     """The origin of its machine, and behind `load_chapters` what that calls itself."""
 
 
-class Message(Struct, frozen=True, gc=False):
-    """A message, or what there is of a line that belongs to none."""
-
-    index: int | None = None
-    id: str | None = None
-    role: str | None = None
-    category: str | None = None
-    model: str | None = None
-    agent_id: str | None = None
-    is_sidechain: bool = False
-
-
-class Call(Struct, frozen=True, gc=False):
-    """A tool call."""
-
-    index: int
-    tool: str
-    category: str | None
-    path: str | None
-
-
 class Delivery(Struct, frozen=True, gc=False):
     """A hook delivery, and the session that it is of, if that is known."""
 
@@ -234,50 +223,6 @@ class Delivery(Struct, frozen=True, gc=False):
     """Whose machine it comes from; where nobody said, whose the session is."""
     machine: tuple[str, ...] = ()
     """Its origin, and what that calls itself, if it may be known."""
-
-
-class TextFacts(Protocol):
-    """A text as an index knows it."""
-
-    @property
-    def number(self) -> int:
-        """Of its line; of a hook delivery, its own."""
-
-    @property
-    def ordinal(self) -> int:
-        """Which passage of the line it is."""
-
-    @property
-    def block(self) -> int:
-        """Of which block of the line."""
-
-    @property
-    def kind(self) -> int:
-        """Of `KINDS`."""
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it tells of one."""
-
-    @property
-    def time(self) -> int:
-        """Microseconds since 1970; 0 if it has none."""
-
-
-class Proposed(Protocol):
-    """A text that an engine proposes."""
-
-    @property
-    def key(self) -> TextKey:
-        """By which it is ordered."""
-
-    @property
-    def generation(self) -> int:
-        """The engine's number of its file as it was read; `HOOKS` for hook deliveries."""
-
-    @property
-    def text(self) -> TextFacts:
-        """What the index knows of it."""
 
 
 class TextRows(Protocol):
@@ -295,16 +240,16 @@ class TextRows(Protocol):
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
 
-    def find_message(self, chapter: Chapter, number: int) -> Message | None:
+    def find_message(self, chapter: Chapter, number: int) -> MessageRecord | None:
         """Return the message that a line belongs to."""
 
-    def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> Call | None:
+    def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> CallRecord | None:
         """Return the call whose input or output a block is."""
 
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
         """Return the id and the type of an agent."""
 
-    def is_seen(self, proposal: Proposed) -> bool:
+    def is_seen(self, proposal: Proposal) -> bool:
         """Tell whether a text may be seen; of a file the index was told before."""
 
     def load_delivery(self, number: int) -> HookDelivery | None:

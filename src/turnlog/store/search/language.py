@@ -1,7 +1,7 @@
 """What a query is, once it is understood: a tree of terms and filters.
 
-`parsing` makes it from text, `printing` writes it again, `matcher` holds it against passages, and an engine
-reads it to propose some. Whatever stands side by side must all be true of one passage.
+`parse_query` makes it from text, `matcher` holds it against passages, and an engine reads it to propose some.
+Whatever stands side by side must all be true of one passage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from turnlog.errors import QueryError
 from turnlog.instants import to_microseconds
-from turnlog.store.search.normal import is_word, normalise
+from turnlog.store.search.normal_form import is_word, normalise
 
 
 class Form(StrEnum):
@@ -319,7 +319,9 @@ class _Parser:
         if star or self._peek() == '"':
             self._at += star
             needle = self._read_quoted()
-            return self._build_term(needle, at, Form.PHRASE, star, self._skip_star())
+            closes = self._peek() == "*"
+            self._at += closes
+            return self._build_term(needle, at, Form.PHRASE, star, closes)
         name = self._find_filter()
         return self._parse_term() if name is None else self._parse_filter(name)
 
@@ -440,11 +442,6 @@ class _Parser:
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _skip_star(self) -> bool:
-        star = self._peek() == "*"
-        self._at += star
-        return star
-
     def _skip_space(self) -> str:
         while self._peek().isspace():
             self._at += 1
@@ -474,57 +471,3 @@ def _conjoin(parts: list[Node]) -> Node:
 
 def _quote(needle: str) -> str:
     return f'"{needle}"'
-
-
-_PLAIN = re.compile(r'[^\s,"()\\]+')
-
-
-def format_query(query: Query) -> str:
-    """Return a text that asks for the same, and is parsed to the same tree."""
-    modes = [f"{name}:yes" for name in ("case", "accents") if getattr(query, name)]
-    # `OR` and a mode side by side would read as if it were about the mode.
-    root = _format_inner(query.root) if modes and isinstance(query.root, Or) else _format(query.root)
-    return " ".join([root, *modes])
-
-
-def _format(node: Node) -> str:
-    if isinstance(node, Term):
-        return _format_term(node)
-    if isinstance(node, Filter):
-        return f"{node.name}:{','.join(map(_format_value, node.values))}"
-    if isinstance(node, Not):
-        inner = _format_inner(node.part)
-        return f"-({inner})" if inner.startswith("-") else f"-{inner}"  # two of them are text
-    return (" " if isinstance(node, And) else " OR ").join(map(_format_inner, node.parts))
-
-
-def _format_inner(node: Node) -> str:
-    needs = isinstance(node, And | Or)
-    return f"({_format(node)})" if needs else _format(node)
-
-
-def _format_term(term: Term) -> str:
-    opens = "*" if term.form in (Form.SUFFIX, Form.SUBSTRING) else ""
-    closes = "*" if term.form in (Form.PREFIX, Form.SUBSTRING) else ""
-    for bare in (term.needle, f"{opens}{term.needle}{closes}"):
-        if _reads_as(bare, term):
-            return bare
-    return f"{opens}{_print_quoted(term.needle)}{closes}"
-
-
-def _reads_as(text: str, term: Term) -> bool:
-    """Tell whether a text is this term when it stands among others."""
-    try:
-        found = parse_query(text).root
-    except QueryError:
-        return False
-    return found == Term(term.needle, term.form, 0) and "(" not in text and ")" not in text
-
-
-def _format_value(value: str) -> str:
-    return value if _PLAIN.fullmatch(value) else _print_quoted(value)
-
-
-def _print_quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -10,12 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import contains
 
 from msgspec import UNSET, Struct, UnsetType, json
 
 from turnlog.store.lists import list_model_forms
 from turnlog.store.search.language import And, Filter, Node, Not, Or, Query, Term, list_terms
-from turnlog.store.search.normal import Span, is_word, normalise, restore_spans
+from turnlog.store.search.normal_form import Span, is_word, normalise, restore_spans
 
 
 class Setting(Struct, frozen=True, gc=False, kw_only=True):
@@ -81,7 +82,7 @@ def build_test(part: Filter) -> Test:
     field, wanted = _FIELDS[part.name], [normalise(value) for value in part.values]
     if part.name == "model":
         wanted = [f"*{form}*" for value in wanted for form in list_model_forms(value)]
-    fits = _fits_part if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
+    fits = contains if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
 
     def test(setting: Setting) -> bool | None:
         found: str | tuple[str, ...] | None | UnsetType = getattr(setting, field)
@@ -127,10 +128,6 @@ def _build_time_test(part: Filter) -> Test:
         return time is not None and instant is not None and (time >= instant if is_after else time < instant)
 
     return test
-
-
-def _fits_part(value: str, wanted: str) -> bool:
-    return wanted in value
 
 
 def _fits_beginning(value: str, wanted: str) -> bool:
@@ -373,7 +370,7 @@ _LITERAL = frozenset({"answer", "thinking", "tool-input", "tool-output"})
 _Test = Callable[[bytes], bool]
 
 
-class Sieve:
+class LineFilter:
     """Tells lines that may have hits of a query from those that cannot."""
 
     def __init__(self, query: Query) -> None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError, CursorError, SearchCancelledError
 from turnlog.store.model import Place, Scope
-from turnlog.store.search.matcher import Matcher, Setting, Sieve, Snippet, build_snippet
+from turnlog.store.search.matcher import LineFilter, Matcher, Setting, Snippet, build_snippet
 from turnlog.transcripts.hooks import HookDelivery
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class _Verifier:
 
     def __init__(self, matcher: Matcher, reader: TextReader) -> None:
         self._matcher = matcher
-        self._sieve = Sieve(matcher.query)
+        self._sieve = LineFilter(matcher.query)
         self._reader = reader
         self.unreadable = 0
 

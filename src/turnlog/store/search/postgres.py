@@ -39,6 +39,7 @@ from turnlog.store.search.index import (
     RANKED,
     Counts,
     Fragment,
+    Proposal,
     ReadBytes,
     TextRows,
     build_wanted,
@@ -47,7 +48,7 @@ from turnlog.store.search.index import (
 )
 from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.matcher import Matcher
-from turnlog.store.search.normal import is_spaceless
+from turnlog.store.search.normal_form import is_spaceless
 from turnlog.store.search.paging import (
     Cancelled,
     Candidate,
@@ -60,7 +61,7 @@ from turnlog.store.search.paging import (
     decode_cursor,
     stop_if,
 )
-from turnlog.store.search.surroundings import Surroundings
+from turnlog.store.search.text_context import TextContext
 from turnlog.store.search.texts import KINDS
 
 # What is new waits beside an index until there is enough to merge; with the usual 4 MB for each month, the
@@ -202,7 +203,7 @@ class PostgresTextIndex:
         after = decode_cursor(cursor, order)
         with _watching(connection.driver, cancelled):
             matcher = Matcher(query)
-            around = Surroundings(rows, matcher)
+            around = TextContext(rows, matcher)
             wanted = limit if order is SearchOrder.NEWEST else RANKED
             walk = Walk(
                 connection.driver, scope, query, around, wanted, is_ranked=order is SearchOrder.RELEVANCE
@@ -231,7 +232,7 @@ def _report_deleted(driver: psycopg.Connection[Any]) -> None:
 
 
 def _build(
-    proposals: Iterable[Proposal], around: Surroundings, cancelled: Cancelled | None
+    proposals: Iterable[Proposal], around: TextContext, cancelled: Cancelled | None
 ) -> Iterator[Candidate]:
     for proposal in proposals:
         stop_if(cancelled)
@@ -613,7 +614,6 @@ def _join(parts: Iterable[str]) -> str:
 
 _FEW = 2000
 """Up to so many files their texts are listed."""
-"""The filters that leave out whole files."""
 _GENERATIONS = """
 SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source WHERE s.owner = %s LIMIT %s
 """
@@ -657,41 +657,6 @@ ORDER BY t.time + 0 DESC, t.id DESC LIMIT %(size)s
 _NEWEST = (1 << 62, 1 << 62)
 
 
-class Proposal(Struct, frozen=True, gc=False):
-    """A text that may match."""
-
-    time: int
-    id: int
-    generation: int
-    number: int
-    ordinal: int
-    block: int
-    state: int
-    cells: int
-    counts: Counts = ()
-    """In how many of its cells each term may be; known only where texts are ranked."""
-
-    @property
-    def key(self) -> TextKey:
-        """By which it is ordered."""
-        return self.time, self.id, 0
-
-    @property
-    def text(self) -> Proposal:
-        """What the index knows of it."""
-        return self
-
-    @property
-    def kind(self) -> int:
-        """Of `KINDS`."""
-        return self.state >> 1
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it tells of one."""
-        return bool(self.state & 1)
-
-
 class Walk:
     """One query's way through the texts of an owner, as far as they are seen."""
 
@@ -700,7 +665,7 @@ class Walk:
         driver: psycopg.Connection[Any],
         scope: Scope,
         query: Query,
-        around: Surroundings,
+        around: TextContext,
         wanted: int,
         *,
         is_ranked: bool = False,
@@ -784,11 +749,14 @@ class Walk:
             return cursor.fetchall()
 
     def _unpack(self, row: Sequence[Any]) -> Proposal:
+        time, id, generation, number, ordinal, block, state, cells, *more = row
+        counts: Counts = ()
         if self._is_ranked:
-            *_, cells, words, counts = row
-            having = dict.fromkeys(words, 1) if counts is None else dict(zip(words, counts, strict=True))
-            row = (*row[:-2], tuple(leaf.count(having, cells) for leaf in self._leaves.values()))
-        return Proposal(*row)
+            words, found = more
+            having = dict.fromkeys(words, 1) if found is None else dict(zip(words, found, strict=True))
+            counts = tuple(leaf.count(having, cells) for leaf in self._leaves.values())
+        key, is_error = (time, id, 0), bool(state & 1)
+        return Proposal(key, generation, number, ordinal, block, state >> 1, is_error, time, cells, counts)
 
     def _list_generations(self, scope: Scope, since: int) -> list[int] | None:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""

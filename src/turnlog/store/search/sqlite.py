@@ -27,14 +27,13 @@ import apsw
 from msgspec import Struct, json
 
 from turnlog.errors import SearchCancelledError
-from turnlog.store.batch import TextFact
 from turnlog.store.model import Scope
 from turnlog.store.search.index import (
     HOOKS,
     RANKED,
     Chapter,
-    Counts,
     Fragment,
+    Proposal,
     ReadBytes,
     TextRows,
     build_possible,
@@ -56,74 +55,12 @@ from turnlog.store.search.paging import (
     decode_cursor,
     stop_if,
 )
-from turnlog.store.search.sqlite_index import (
-    DROP_TABLES,
-    TABLES,
-    PackedWords,
-    RunTexts,
-    Text,
-    Vocabulary,
-    WordSums,
-    check_texts,
-    delete_some_texts,
-    delete_texts,
-    find_next_cell,
-    purge_index,
-    read_words,
-    settle,
-    write_texts,
-    write_words,
-)
-from turnlog.store.search.surroundings import Surroundings
+from turnlog.store.search.sqlite_index import IndexTables, RunTexts, Vocabulary, find_next_cell
+from turnlog.store.search.text_context import TextContext
 
 
-class SqliteTextIndex:
+class SqliteTextIndex(IndexTables):
     """The index in SQLite's FTS5."""
-
-    def create(self, connection: Any) -> None:
-        """Make the tables."""
-        connection.execute(TABLES)
-
-    def clear(self, connection: Any) -> None:
-        """Empty them."""
-        connection.execute(DROP_TABLES)
-        connection.execute(TABLES)
-
-    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
-        """Add texts behind those that a generation has."""
-        write_texts(connection.driver, generation, texts)
-
-    def flush(self, connection: Any) -> None:
-        """Do nothing: what is written is not held."""
-
-    def delete(self, connection: Any, generations: Iterable[int]) -> None:
-        """Delete all texts of some generations."""
-        delete_texts(connection.driver, generations)
-
-    def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
-        """Delete the texts of some lines of a generation."""
-        delete_some_texts(connection.driver, generation, numbers)
-
-    def settle(self, connection: Any) -> bool | None:
-        """Do a piece of what puts the index in order; return None if there is none (`sqlite_index.settle`)."""
-        return settle(connection.driver)
-
-    def read_words(self, connection: Any) -> PackedWords | None:
-        """Return the list of words, if it is to be written anew."""
-        return read_words(connection.driver)
-
-    def write_words(self, connection: Any, words: PackedWords) -> None:
-        """Replace the list of words."""
-        write_words(connection.driver, words)
-
-    def purge(self, connection: Any) -> None:
-        """Leave nothing of what was deleted."""
-        purge_index(connection.driver)
-
-    def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
-        """Return how the texts of a generation differ from what they should be."""
-        sums = connection.cache.setdefault("word_sums", WordSums(connection.driver))
-        return check_texts(connection.driver, sums, generation, texts)
 
     def search(
         self,
@@ -174,7 +111,7 @@ class Searcher:
         rows.use_chapters(self._directory.load_chapters(scope))
         self._vocabulary.load()
         leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
-        around = Surroundings(rows, matcher)
+        around = TextContext(rows, matcher)
         walk = Walk(
             self._connection,
             query.root,
@@ -205,7 +142,7 @@ class Searcher:
         return collect_page(candidates, matcher, reader, limit=limit, cancelled=cancelled, base=base)
 
 
-def _build(proposals: Iterable[Proposal], around: Surroundings) -> Iterator[Candidate]:
+def _build(proposals: Iterable[Proposal], around: TextContext) -> Iterator[Candidate]:
     for proposal in proposals:
         candidate = around.build(proposal)
         if candidate is not None:
@@ -450,26 +387,6 @@ _RUNS_AT_ONCE = 32
 """How many runs are read at once, once it is known that one page takes more than a few."""
 
 
-class Proposal(Struct, frozen=True, gc=False):
-    """A text that may match."""
-
-    key: TextKey
-    run: Run
-    text: Text
-    counts: Counts
-    """In how many of its cells each term may be."""
-
-    @property
-    def generation(self) -> int:
-        """Of its file."""
-        return self.run.generation
-
-    @property
-    def cells(self) -> int:
-        """How many it has."""
-        return self.text.cells
-
-
 Keep = Callable[[Run], bool]
 """Tells whether a run may have hits at all."""
 
@@ -616,7 +533,11 @@ class Walk:
             if texts.states[position] in self._states and (before is None or key < before):
                 counts = tuple(column.get(position, 0) for column in ordered)
                 if self._is_possible(counts):
-                    yield Proposal(key, run, texts.get(position), counts)
+                    text = texts.get(position)
+                    yield Proposal(
+                        key, run.generation, text.number, text.ordinal, text.block, text.kind, text.is_error,
+                        text.time, text.cells, counts,
+                    )  # fmt: skip
 
     def _count(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
         """Return in how many cells of each text a term may be."""

@@ -28,11 +28,12 @@ from msgspec import Struct, msgpack
 
 from turnlog.store.batch import TextFact
 from turnlog.store.frames import compress, compress_pieces, decompress, open_compressed
+from turnlog.store.search.texts import TOKENIZER
 
-CELL_INDEX = """fts5 (
-    body, content='', contentless_delete=1, detail=none, tokenize="unicode61 remove_diacritics 0"
+CELL_INDEX = f"""fts5 (
+    body, content='', contentless_delete=1, detail=none, tokenize="{TOKENIZER}"
 )"""
-TABLES = f"""
+_TABLES = f"""
 CREATE VIRTUAL TABLE cells USING {CELL_INDEX};
 INSERT INTO cells (cells, rank) VALUES ('hashsize', 4194304);
 INSERT INTO cells (cells, rank) VALUES ('usermerge', 2);
@@ -63,7 +64,7 @@ CREATE TABLE search_state (
 INSERT INTO search_state VALUES ('next-cell', 1);
 """
 
-DROP_TABLES = "".join(
+_DROP_TABLES = "".join(
     f"DROP TABLE {name};\n" for name in ("cells", "text_runs", "new_cells", "vocabulary", "search_state")
 )
 
@@ -75,18 +76,112 @@ _CELLS_AT_ONCE = 8192
 """And how many cells, should they be long."""
 
 
-def write_texts(connection: apsw.Connection, generation: int, texts: Iterable[TextFact]) -> None:
-    """Add texts behind those that a generation has, in the transaction of the caller."""
-    some: list[TextFact] = []
-    cells = 0
-    for text in texts:
-        some.append(text)
-        cells += len(text.cells)
-        if len(some) == _AT_ONCE or cells >= _CELLS_AT_ONCE:
-            _write(connection, generation, some)
-            some, cells = [], 0
-    if some:
-        _write(connection, generation, some)
+class IndexTables:
+    """The tables of the index in a database, and what is written to them."""
+
+    def create(self, connection: Any) -> None:
+        """Make the tables."""
+        connection.execute(_TABLES)
+
+    def clear(self, connection: Any) -> None:
+        """Empty them."""
+        connection.execute(_DROP_TABLES)
+        connection.execute(_TABLES)
+
+    def flush(self, connection: Any) -> None:
+        """Do nothing: what is written is not held."""
+
+    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
+        """Add texts behind those that a generation has, in the transaction of the caller."""
+        driver = connection.driver
+        some: list[TextFact] = []
+        cells = 0
+        for text in texts:
+            some.append(text)
+            cells += len(text.cells)
+            if len(some) == _AT_ONCE or cells >= _CELLS_AT_ONCE:
+                _write(driver, generation, some)
+                some, cells = [], 0
+        if some:
+            _write(driver, generation, some)
+
+    def delete(self, connection: Any, generations: Iterable[int]) -> None:
+        """Delete all texts of some generations, and their cells."""
+        driver = connection.driver
+        for generation in generations:
+            for number, texts in _list_runs(driver, generation):
+                _delete_cells(driver, texts)
+                driver.execute("DELETE FROM text_runs WHERE id = ?", (number,))
+
+    def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
+        """Delete the texts of some lines of a generation, and their cells."""
+        driver = connection.driver
+        gone = frozenset(numbers)
+        for number, texts in _list_runs(driver, generation):
+            kept = [text for text in texts if text.number not in gone]
+            if len(kept) < len(texts):
+                _delete_cells(driver, [text for text in texts if text.number in gone])
+                if kept:
+                    _write_run(driver, number, generation, kept)
+                else:
+                    driver.execute("DELETE FROM text_runs WHERE id = ?", (number,))
+
+    def settle(self, connection: Any) -> bool | None:
+        """Do a piece of what puts the index in order after much was written; return None if there is none.
+
+        Else tell whether much of what there is was new, and is in order now. Each piece is short: others write
+        between them, or the program ends, and the next one goes on from there.
+        """
+        driver = connection.driver
+        state = dict(driver.execute("SELECT name, value FROM search_state"))
+        merging = state.get("merging-cell")
+        if merging is not None and _merge(driver, _PAGES):
+            return False
+        if merging is None:
+            index_new_cells(driver)
+            merging = find_next_cell(driver) - 1
+        fresh = merging - state.get("merged-cell", 0)
+        is_much = fresh > max(_UNLISTED, merging // 4)
+        is_worth_it = fresh > _UNLISTED and _count_segments(driver) > _FEW_SEGMENTS
+        # What is negative makes one segment of all there are; else small ones go together, and large ones stay.
+        if "merging-cell" not in state and is_worth_it and _merge(driver, -_PAGES if is_much else _PAGES):
+            driver.execute("INSERT INTO search_state VALUES ('merging-cell', ?)", (merging,))
+            return False
+        driver.execute("DELETE FROM search_state WHERE name = 'merging-cell'")
+        if not is_much:
+            return None
+        driver.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (merging,))
+        return True
+
+    def read_words(self, connection: Any) -> PackedWords | None:
+        """Return the list of words, if it is worth writing it anew, which is done by itself (`write_words`)."""
+        driver = connection.driver
+        [(following,)] = driver.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
+        unlisted = following - 1 - _find_listed(driver)
+        return _pack_words(driver) if unlisted > min(_UNLISTED, (following - 1) // 4) else None
+
+    def write_words(self, connection: Any, words: PackedWords) -> None:
+        """Put a list of words in the place of what is listed, unless that was done since the list was read."""
+        driver = connection.driver
+        if words[0] > _find_listed(driver):
+            driver.execute("DELETE FROM vocabulary")
+            driver.execute("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
+
+    def purge(self, connection: Any) -> None:
+        """Leave nothing in the index of cells that were deleted."""
+        driver = connection.driver
+        driver.execute("INSERT INTO cells (cells) VALUES ('optimize')")
+        driver.execute("DELETE FROM vocabulary")
+        self.write_words(connection, _pack_words(driver))
+
+    def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
+        """Return how the texts of a generation differ from what they should be."""
+        driver = connection.driver
+        sums = connection.cache.setdefault("word_sums", WordSums(driver))
+        runs = _list_runs(driver, generation)
+        stored = {(text.number, text.ordinal): text for _, texts in runs for text in texts}
+        found = list(_compare(driver, sums.load(), stored, texts))
+        return found if len(found) <= _MOST else [*found[:_MOST], f"and {len(found) - _MOST} more"]
 
 
 def _write(connection: apsw.Connection, generation: int, texts: list[TextFact]) -> None:
@@ -128,27 +223,6 @@ def _write_run(connection: apsw.Connection, number: int | None, generation: int,
     else:
         columns = "(first_cell, last_cell, newest, oldest, texts) = (?, ?, ?, ?, ?)"
         connection.execute(f"UPDATE text_runs SET {columns} WHERE id = ?", (*values, number))
-
-
-def delete_texts(connection: apsw.Connection, generations: Iterable[int]) -> None:
-    """Delete all texts of some generations, and their cells."""
-    for generation in generations:
-        for number, texts in _list_runs(connection, generation):
-            _delete_cells(connection, texts)
-            connection.execute("DELETE FROM text_runs WHERE id = ?", (number,))
-
-
-def delete_some_texts(connection: apsw.Connection, generation: int, gone: Iterable[int]) -> None:
-    """Delete the texts of some lines of a generation, and their cells."""
-    lines = frozenset(gone)
-    for number, texts in _list_runs(connection, generation):
-        kept = [text for text in texts if text.number not in lines]
-        if len(kept) < len(texts):
-            _delete_cells(connection, [text for text in texts if text.number in lines])
-            if kept:
-                _write_run(connection, number, generation, kept)
-            else:
-                connection.execute("DELETE FROM text_runs WHERE id = ?", (number,))
 
 
 def _list_runs(connection: apsw.Connection, generation: int) -> Iterator[tuple[int, list[Text]]]:
@@ -273,7 +347,6 @@ _FEW_SEGMENTS = 4
 """Up to so many pieces of the index are left as they are."""
 _PAGES = 64
 """How many pages of the index are merged at once, in about 4 milliseconds: what it leaves free is no more."""
-_TOKENIZER = ("unicode61", ["remove_diacritics", "0"])
 
 
 _vocabulary_encode, _vocabulary_decode = msgpack.Encoder().encode, msgpack.Decoder(list[str]).decode
@@ -348,38 +421,12 @@ def _add_words(connection: apsw.Connection, first: int, cells: Sequence[str]) ->
 
 def split_words(connection: apsw.Connection, texts: Iterable[str]) -> Iterable[str]:
     """Return the words of texts, as the index splits them."""
-    tokenizer = connection.fts5_tokenizer(*_TOKENIZER)
+    name, *options = TOKENIZER.split()
+    tokenizer = connection.fts5_tokenizer(name, options)
     reason = apsw.FTS5_TOKENIZE_DOCUMENT
     for text in texts:
         words = tokenizer(text.encode(), reason, None, include_offsets=False, include_colocated=False)
         yield from map(str, words)
-
-
-def settle(connection: apsw.Connection) -> bool | None:
-    """Do a piece of what puts the index in order after much was written; return None if there is none.
-
-    Else tell whether much of what there is was new, and is in order now. Each piece is short: others write
-    between them, or the program ends, and the next one goes on from there.
-    """
-    state = dict(connection.execute("SELECT name, value FROM search_state"))
-    merging = state.get("merging-cell")
-    if merging is not None and _merge(connection, _PAGES):
-        return False
-    if merging is None:
-        index_new_cells(connection)
-        merging = find_next_cell(connection) - 1
-    fresh = merging - state.get("merged-cell", 0)
-    is_much = fresh > max(_UNLISTED, merging // 4)
-    is_worth_it = fresh > _UNLISTED and _count_segments(connection) > _FEW_SEGMENTS
-    # What is negative makes one segment of all there are; else small ones go together, and large ones stay.
-    if "merging-cell" not in state and is_worth_it and _merge(connection, -_PAGES if is_much else _PAGES):
-        connection.execute("INSERT INTO search_state VALUES ('merging-cell', ?)", (merging,))
-        return False
-    connection.execute("DELETE FROM search_state WHERE name = 'merging-cell'")
-    if not is_much:
-        return None
-    connection.execute("REPLACE INTO search_state VALUES ('merged-cell', ?)", (merging,))
-    return True
 
 
 def _merge(connection: apsw.Connection, pages: int) -> bool:
@@ -399,27 +446,6 @@ def _count_segments(connection: apsw.Connection) -> int:
     """
     [(count,)] = connection.execute(query)
     return int(count)
-
-
-def purge_index(connection: apsw.Connection) -> None:
-    """Leave nothing in the index of cells that were deleted."""
-    connection.execute("INSERT INTO cells (cells) VALUES ('optimize')")
-    connection.execute("DELETE FROM vocabulary")
-    write_words(connection, _pack_words(connection))
-
-
-def read_words(connection: apsw.Connection) -> PackedWords | None:
-    """Read the list of words from the index, if that is worth it; it is written by itself (`write_words`)."""
-    [(following,)] = connection.execute("SELECT value FROM search_state WHERE name = 'next-cell'")
-    unlisted = following - 1 - _find_listed(connection)
-    return _pack_words(connection) if unlisted > min(_UNLISTED, (following - 1) // 4) else None
-
-
-def write_words(connection: apsw.Connection, words: PackedWords) -> None:
-    """Put a list of words in the place of what is listed, unless that was done since the list was read."""
-    if words[0] > _find_listed(connection):
-        connection.execute("DELETE FROM vocabulary")
-        connection.execute("INSERT INTO vocabulary VALUES (?, ?, ?)", words)
 
 
 def _pack_words(connection: apsw.Connection) -> PackedWords:
@@ -544,16 +570,6 @@ class WordSums:
         for cell, body in zip(range(first, following), cells, strict=False):
             sums[cell] = _sum_words(self._connection, body)
         return sums
-
-
-def check_texts(
-    connection: apsw.Connection, sums: WordSums, generation: int, texts: Iterable[TextFact]
-) -> list[str]:
-    """Return how the texts of a generation differ from what they should be."""
-    runs = _list_runs(connection, generation)
-    stored = {(text.number, text.ordinal): text for _, texts in runs for text in texts}
-    found = list(_compare(connection, sums.load(), stored, texts))
-    return found if len(found) <= _MOST else [*found[:_MOST], f"and {len(found) - _MOST} more"]
 
 
 def _compare(

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from turnlog.store.batch import TextFact
 from turnlog.store.search.language import Form, Term
-from turnlog.store.search.normal import (
+from turnlog.store.search.normal_form import (
     LOWER,
     SPACELESS,
     Normaliser,
@@ -38,13 +38,11 @@ from turnlog.store.search.normal import (
 if TYPE_CHECKING:
     from turnlog.transcripts.lines.passages import Passage
 
-INDEX_FORM = 1
-"""The version of these rules and of `normalise`: an index of another one is made anew."""
 TOKENIZER = "unicode61 remove_diacritics 0"
 _LONGEST = 8000
 """How many characters a token has at most; FTS5 cuts tokens at 32,768 bytes, without a word."""
 _OVERLAP = 2000
-"""At least `parsing.LONGEST`."""
+"""At least `language.LONGEST`."""
 _TOKEN = re.compile(r"[^\W_]+")
 _DISAGREED = re.compile("[\u19b0-\u19c0\u19c8-\u19c9\u1cf2-\u1cf3]")
 """Letters that were marks when `unicode61` was made."""
