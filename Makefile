@@ -67,6 +67,7 @@ python-check: setup
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
+	PYTHONPATH=tests $(BIN)/python -m unused_code
 
 web-check: $(NODE)
 	cd web && npm run --silent check

@@ -13,7 +13,7 @@ import socket
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
@@ -43,8 +43,6 @@ _PIECE = 1 << 20
 _LAST_WORDS = 2.0
 """How long what is still to come is waited for, once interrupted."""
 _POLL_SECONDS = 0.2
-
-Read = Callable[[], bytes | None]
 
 
 class Interrupts:

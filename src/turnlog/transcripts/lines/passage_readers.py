@@ -66,8 +66,6 @@ _WRITTEN = frozenset(
     {PromptKind.TYPED, PromptKind.COMMAND, PromptKind.SHELL, PromptKind.TEAMMATE, PromptKind.MEMORY}
 )
 _TOOL_ERROR = "<tool_use_error>"
-PASSAGES = 1
-"""The version of these rules: what was extracted by another one is extracted anew."""
 
 _Reader = Callable[[Any], list[Passage]]
 

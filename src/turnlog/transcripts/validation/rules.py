@@ -68,8 +68,6 @@ class Severity(StrEnum):
 
 CODE = (Dialect.CLAUDE_CODE,)
 STORED = (Dialect.SPEC_003_EXTRACTED, Dialect.SPEC_003_DOCUMENT, Dialect.SPEC_003_API)
-FILES = (*CODE, Dialect.SPEC_000, *STORED, Dialect.SPEC_004)
-"""The dialects in which lines have a uuid and a parent."""
 ALL = tuple(Dialect)
 
 
