@@ -54,7 +54,7 @@ EXAMPLES = {
     "/api/sessions/{id}/forget": f"/{ODD}/forget",
     "/api/sessions/{id}/restore": f"/{ODD}/restore",
     "/api/sessions/{id}/access": f"/{TOOLS}/access",
-    "/api/sessions/{id}/weight": f"/{ODD}/weight",
+    "/api/sessions/{id}/deletion-preview": f"/{ODD}/deletion-preview",
     "/api/ingest/state": f"?origin={'0123456789abcdef' * 2}",
     "/api/search": "?q=comparison",
     "/api/export": f"?id={TOOLS}&format=md",
@@ -71,7 +71,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/api/sessions/{id}/forget"): {"dry_run": True},
     ("POST", "/api/sessions/{id}/restore"): {"dry_run": True},
     ("PUT", "/api/rules"): {"pattern": "*/website", "visibility": "team"},
-    ("POST", "/api/rules/weigh"): {"pattern": "*/website", "visibility": None},
+    ("POST", "/api/rules/preview"): {"pattern": "*/website", "visibility": None},
     ("POST", "/api/hooks"): {
         "session_id": WAITING,
         "hook_event_name": "Notification",

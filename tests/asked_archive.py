@@ -154,6 +154,9 @@ AGENT_PARTS = (
 CAPTURE_PARTS = ("/messages?source={source}&limit=10", "/calls?source={source}&limit=10", "/problems?limit=50")
 # fmt: on
 
+RENAMED: Mapping[str, str] = {"/api/sessions/{session}/weight": "/api/sessions/{session}/deletion-preview"}
+"""What is called otherwise than when its answers were recorded: by the names of then, those of today."""
+
 SCRUBBED: Rules = {
     "next": None,
     "revision": None,
@@ -535,7 +538,9 @@ class Asker:
         if any(values.get(name) is None for name in _PLACEHOLDER.findall(template)):
             return None
         safe = "/" if template == "{href}" else ""
-        path = _PLACEHOLDER.sub(lambda name: quote(str(values[name[1]]), safe=safe), template)
+        path = _PLACEHOLDER.sub(
+            lambda name: quote(str(values[name[1]]), safe=safe), RENAMED.get(template, template)
+        )
         question = f"{person} {template}"
         if session is not None:
             question = question.replace("{session}", session.label)

@@ -75,10 +75,23 @@ def test_others_can_neither_change_nor_tell_what_is_hidden(world: World) -> None
     assert changed.json == {"changed": [key_of(world, BENS)]}
 
 
-def test_rules_are_set_by_admins_and_weighed_before(world: World) -> None:
+def test_addresses_answer_by_their_former_names_and_say_the_new_ones(world: World) -> None:
+    wanted = {"pattern": "web", "visibility": "team"}
+    former = ask(world, "ada", "POST", "/api/rules/weigh", wanted)
+    assert former.json == ask(world, "ada", "POST", "/api/rules/preview", wanted).json
+    assert former.headers["warning"] == '299 - "this address is now /api/rules/preview"'
+    path = f"/api/sessions/{key_of(world, BENS)}"
+    former, today = (ask(world, "ben", "GET", f"{path}/{name}") for name in ("weight", "deletion-preview"))
+    assert former.json == today.json
+    assert former.headers["link"] == f'<{path}/deletion-preview>; rel="successor-version"'
+    assert not {"warning", "link"} & today.headers.keys()
+    assert ask(world, "cleo", "GET", f"{path}/weight").status == 404
+
+
+def test_rules_are_set_by_admins_and_previewed_before(world: World) -> None:
     wanted = {"pattern": "web", "visibility": "team"}
     assert ask(world, "ben", "PUT", "/api/rules", wanted).status == 403
-    assert ask(world, "ada", "POST", "/api/rules/weigh", wanted).json == {"sessions": 2}
+    assert ask(world, "ada", "POST", "/api/rules/preview", wanted).json == {"sessions": 2}
     assert ask(world, "vera", "GET", "/api/rules").json == []
     assert ask(world, "ada", "PUT", "/api/rules", wanted).json == {"sessions": 2}
     assert ask(world, "vera", "GET", "/api/rules").json == [wanted]
@@ -106,7 +119,7 @@ def test_deleting_removes_it_for_good_and_says_what_is_left(world: World, tmp_pa
     assert ask(world, "cleo", "DELETE", f"/api/sessions/{SHARED.id}").status == 403
     assert ask(world, "ben", "DELETE", f"/api/sessions/{BENS.id[:10]}").status in (409, 422)
     made = ask(world, "ben", "POST", "/api/links", {"session": BENS.id, "days": 1}).json
-    weighed = ask(world, "ben", "GET", f"{path}/weight").json
+    weighed = ask(world, "ben", "GET", f"{path}/deletion-preview").json
     gone = ask(world, "ben", "DELETE", path)
     assert gone.status == 200
     assert (gone.json["sessions"], gone.json["links"], gone.json["deliveries"]) == (1, 1, 1)

@@ -32,7 +32,7 @@ from turnlog.store.opening import open_store
 PRIVATE = "/home/somebody/.local/share/turnlog"
 
 
-class Wish(Struct):
+class DryRunOption(Struct):
     count: int
 
 
@@ -70,7 +70,7 @@ def count(limit: Annotated[int, QueryParameter(ge=1, le=10)] = 5) -> int:
 
 
 @patch("/api/wish", sync_to_thread=False)
-def wish(data: JSONBody[Wish]) -> Wish:
+def wish(data: JSONBody[DryRunOption]) -> DryRunOption:
     return data
 
 
@@ -212,7 +212,7 @@ def test_the_schema_says_so_of_every_operation(failing: Served) -> None:
         [shape] = operation["responses"]["default"]["content"].values()
         assert shape == {"schema": {"$ref": "#/components/schemas/ErrorDocument"}}
         assert "400" not in operation["responses"]
-    assert {"ErrorDocument", "ErrorBody", "ErrorDetail", "Wish"} <= set(schema["components"]["schemas"])
+    assert {"ErrorDocument", "ErrorBody", "ErrorDetail", "DryRunOption"} <= set(schema["components"]["schemas"])
 
 
 def test_a_store_that_fails_is_seen_by_health(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from turnlog.ingest.upload_protocol import (
     PROTOCOL,
     Delivered,
     HookUpload,
-    KeptSession,
+    ServerSession,
     SessionUpload,
     Upload,
     digest_of,
@@ -86,7 +86,7 @@ class Machine:
 
 
 def learn(state: object, origin: str) -> KnownSession:
-    return learn_session(msgspec.json.decode(json.dumps(state), type=KeptSession), origin)
+    return learn_session(msgspec.json.decode(json.dumps(state), type=ServerSession), origin)
 
 
 def read_results(answer: Answer) -> list[dict[str, Any]]:

@@ -272,7 +272,13 @@ def ask_all(world: World, at: str, key: str) -> Iterator[tuple[str, str]]:
     paths += [f"{base}/{each}?source={source}" for each in ("messages", "timeline", "tree", "calls")]
     chains = ask(world, f"{at}{base}/sidechains").json["items"]
     paths += [f"{base}/sidechains/{each['message_uuid']}" for each in chains]
-    for path in [*paths, f"/api/export?id={key}", f"{base}/hook-events", f"{base}/access", f"{base}/weight"]:
+    for path in [
+        *paths,
+        f"/api/export?id={key}",
+        f"{base}/hook-events",
+        f"{base}/access",
+        f"{base}/deletion-preview",
+    ]:
         answer = ask(world, at + path)
         assert answer.status in (200, 404), (path, answer.body)
         yield path, answer.body.decode("utf-8", "replace")

@@ -26,7 +26,7 @@ from turnlog.ingest.upload_protocol import (
     MEDIA_TYPE,
     PROTOCOL,
     HookUpload,
-    KeptSession,
+    ServerSession,
     Upload,
     encode_upload,
     learn_session,
@@ -105,7 +105,7 @@ class ServerKnows(Struct, frozen=True):
 
 class _State(Struct, frozen=True):
     protocol: int
-    sessions: tuple[KeptSession, ...]
+    sessions: tuple[ServerSession, ...]
     next: str | None = None
     forgotten: tuple[str, ...] = ()
 
@@ -116,7 +116,7 @@ class SessionResult(Struct, frozen=True):
     outcome: str
     """One of `upload_receiver.Outcome`, or what a newer server says."""
     reason: str = ""
-    session: KeptSession | None = None
+    session: ServerSession | None = None
 
 
 class _Receipt(Struct, frozen=True):

@@ -191,7 +191,7 @@ def _decompress(body: bytes) -> bytes:
         raise UploadError("damaged", f"The upload cannot be decompressed ({error})") from None
 
 
-class KeptSource(Struct, frozen=True, gc=False, kw_only=True):
+class ServerSource(Struct, frozen=True, gc=False, kw_only=True):
     """What a server has of a file."""
 
     source: str
@@ -207,19 +207,19 @@ class KeptSource(Struct, frozen=True, gc=False, kw_only=True):
     device: int
 
 
-class KeptSession(Struct, frozen=True, gc=False, kw_only=True):
+class ServerSession(Struct, frozen=True, gc=False, kw_only=True):
     """What a server has of a session."""
 
     key: str
     revision: int
     session_id: bytes
     project_folder: bytes
-    sources: tuple[KeptSource, ...]
+    sources: tuple[ServerSource, ...]
 
 
-def tell_session(known: KnownSession) -> KeptSession:
+def tell_session(known: KnownSession) -> ServerSession:
     """Return what a server has of a session, for the machine that it comes from."""
-    return KeptSession(
+    return ServerSession(
         key=known.key,
         revision=known.revision,
         session_id=name_bytes(known.session_id),
@@ -228,9 +228,9 @@ def tell_session(known: KnownSession) -> KeptSession:
     )
 
 
-def _tell_source(known: KnownSource) -> KeptSource:
+def _tell_source(known: KnownSource) -> ServerSource:
     last = known.checkpoint or Checkpoint(known.source, known.length, known.length, "")
-    return KeptSource(
+    return ServerSource(
         source=known.source,
         kind=known.kind,
         path=name_bytes(known.path),
@@ -245,7 +245,7 @@ def _tell_source(known: KnownSource) -> KeptSource:
     )
 
 
-def learn_session(state: KeptSession, origin: str) -> KnownSession:
+def learn_session(state: ServerSession, origin: str) -> KnownSession:
     """Return what a server has of a session as a sync takes it."""
     return KnownSession(
         key=state.key,
@@ -258,7 +258,7 @@ def learn_session(state: KeptSession, origin: str) -> KnownSession:
     )
 
 
-def _learn_source(state: KeptSource) -> KnownSource:
+def _learn_source(state: ServerSource) -> KnownSource:
     return KnownSource(
         source=state.source,
         kind=state.kind,

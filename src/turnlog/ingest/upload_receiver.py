@@ -41,8 +41,8 @@ from turnlog.ingest.session_scan import (
     SessionScanner,
 )
 from turnlog.ingest.upload_protocol import (
-    KeptSession,
     Machine,
+    ServerSession,
     SessionUpload,
     Stretch,
     Upload,
@@ -306,7 +306,7 @@ class SessionAnswer(Struct, frozen=True, gc=False, kw_only=True):
     """The result for a session, and what the server has of it now."""
 
     outcome: Outcome
-    session: KeptSession | None = None
+    session: ServerSession | None = None
     """null if there is nothing of it."""
     reason: str = ""
 
@@ -473,7 +473,7 @@ class UploadReceiver:
         known = find_known(self._store, self._scope, asked.key)
         return known if known is not None and known.origin == asked.origin else None
 
-    def _tell(self, asked: _Asked) -> KeptSession | None:
+    def _tell(self, asked: _Asked) -> ServerSession | None:
         known = self._find_known(asked)
         return None if known is None else tell_session(known)
 

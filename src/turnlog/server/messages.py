@@ -71,7 +71,7 @@ class Image(Struct, frozen=True, gc=False, kw_only=True):
     media_type: str
 
 
-class Offloaded(Struct, frozen=True, gc=False, kw_only=True):
+class ResultFile(Struct, frozen=True, gc=False, kw_only=True):
     """A result that Claude Code wrote to a separate file."""
 
     href: str
@@ -93,7 +93,7 @@ class CallResult(Struct, frozen=True, gc=False, kw_only=True):
     is_error: bool | None
     """None if the line does not say."""
     images: tuple[Image, ...] = ()
-    offloaded: Offloaded | None = None
+    offloaded: ResultFile | None = None
     """Where the full result is, if it was too long for its line."""
     details: Raw | None = None
     """`toolUseResult` as it is in the line; None if there is none, or if it is too long."""
@@ -134,7 +134,7 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
     """None if there is none, or if it was not requested."""
 
 
-class StripBar(Struct, frozen=True, gc=False, kw_only=True):
+class CallBar(Struct, frozen=True, gc=False, kw_only=True):
     """A call as a bar, or several consecutive calls if there are many."""
 
     ms: int | None
@@ -231,17 +231,17 @@ def view_call(chapter: Chapter, record: CallRecord) -> Call:
 _MOST_BARS = 60
 
 
-def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[StripBar, ...]:
+def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[CallBar, ...]:
     """Return calls as bars; where there are more than so many, runs of the same length share one."""
     bars = min(len(calls), most)
     edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]
     return tuple(_merge_calls(calls[start:end]) for start, end in pairwise(edges))
 
 
-def _merge_calls(calls: Sequence[CallRecord]) -> StripBar:
+def _merge_calls(calls: Sequence[CallRecord]) -> CallBar:
     times = [took_ms(call.started, call.ended) for call in calls]
     longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
-    return StripBar(
+    return CallBar(
         ms=times[longest],
         failed=any(call.state == CallState.FAILED for call in calls),
         category=Category(calls[longest].category),
@@ -289,12 +289,12 @@ class CallViewer:
             details=cut_json(result.display) if isinstance(result.display, Raw) else None,
         )
 
-    def _find_file(self, told: str | None) -> Offloaded | None:
+    def _find_file(self, told: str | None) -> ResultFile | None:
         """Return the file that a result names; None if it names none, or none that is here."""
         found = None if told is None else self._files.get(_name_of(told))
         if found is None:
             return None
-        return Offloaded(
+        return ResultFile(
             href=f"/api/sessions/{quote(self._key, safe='')}/tool-results/{quote(found.source, safe='')}",
             name=clean_text(_name_of(found.path)),
             size=found.length,

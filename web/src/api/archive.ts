@@ -9,11 +9,11 @@ import type { Problems } from "./types";
 type Schemas = components["schemas"];
 
 export type ArchiveOverview = Schemas["ArchiveOverview"];
-export type EndangeredSession = Schemas["EndangeredSession"];
-export type FlawedSession = Schemas["FlawedSession"];
+export type EndangeredSession = Schemas["ExpiringSession"];
+export type FlawedSession = Schemas["ProblemSession"];
 export type ForgottenSession = Schemas["ForgottenSession"];
-export type Forgetting = Schemas["Forgetting"];
-export type Restoring = Schemas["Restoring"];
+export type Forgetting = Schemas["ForgetResult"];
+export type Restoring = Schemas["RestoreResult"];
 export type VerifyJob = Schemas["VerifyJob"];
 
 const VERIFY_EVERY_MS = 700;

@@ -16,12 +16,12 @@ export type UserChange = Schemas["UserChange"];
 /** Not the secret itself. */
 export type Token = Schemas["TokenItem"];
 export type TokenKind = Schemas["TokenKind"];
-export type TokenWish = Schemas["TokenWish"];
+export type TokenWish = Schemas["TokenRequest"];
 export type NewToken = Schemas["NewToken"];
 export type Machine = Schemas["MachineItem"];
 export type Rule = Schemas["RuleItem"];
 /** How many sessions something concerns. */
-export type Concerned = Schemas["RuleWeight"];
+export type Concerned = Schemas["RulePreview"];
 
 export const usersQuery = () =>
   queryOptions({
@@ -112,7 +112,7 @@ export function assignMachine(origin: string, person: string | null): Promise<Co
 export function setRule(pattern: string, visibility: Visibility | null, dryRun: boolean): Promise<Concerned> {
   const body = { pattern, visibility };
   return dryRun
-    ? request<Concerned>("/api/rules/weigh", undefined, withJson("POST", body))
+    ? request<Concerned>("/api/rules/preview", undefined, withJson("POST", body))
     : request<Concerned>("/api/rules", undefined, withJson("PUT", body));
 }
 

@@ -996,7 +996,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/sessions/{id}/weight": {
+    readonly "/api/sessions/{id}/deletion-preview": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1007,7 +1007,7 @@ export interface paths {
          * Return what deleting a session would remove, and which backups would still have it
          * @description Return what deleting a session would remove, and which backups would still have it.
          */
-        readonly get: operations["weigh_session"];
+        readonly get: operations["preview_deletion"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1287,7 +1287,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/rules/weigh": {
+    readonly "/api/rules/preview": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1300,7 +1300,7 @@ export interface paths {
          * Return what setting a rule would change, without setting it
          * @description Return what setting a rule would change, without setting it.
          */
-        readonly post: operations["weigh_rule"];
+        readonly post: operations["preview_rule"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1500,6 +1500,21 @@ export interface components {
          */
         readonly ActionsOrder: "order" | "slowest";
         /**
+         * AffectedBackup
+         * @description A backup that still has a session, or may have it.
+         */
+        readonly AffectedBackup: {
+            /** @description The full path for admins; only the file name for others. */
+            readonly path: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            readonly at: string;
+            /** @description False if it could not be read: then it may have the session. */
+            readonly certain: boolean;
+        };
+        /**
          * Agent
          * @description A sub-agent.
          */
@@ -1573,7 +1588,7 @@ export interface components {
             /** @description How long Claude Code keeps sessions. */
             readonly retention_days: number;
             /** @description Within three days; the first 100. */
-            readonly deleted_soon: readonly components["schemas"]["EndangeredSession"][];
+            readonly deleted_soon: readonly components["schemas"]["ExpiringSession"][];
             readonly deleted_soon_total: number;
             /** @description How many of these are not archived and would be lost. */
             readonly not_archived: number;
@@ -1583,16 +1598,16 @@ export interface components {
             /** @description The last 100. */
             readonly backups: readonly components["schemas"]["BackupCopy"][];
             /** @description The newest 100. */
-            readonly flawed: readonly components["schemas"]["FlawedSession"][];
+            readonly flawed: readonly components["schemas"]["ProblemSession"][];
             readonly flawed_total: number;
             /** @description The last verification since the server started. */
             readonly verify: components["schemas"]["VerifyJob"] | null;
         };
         /**
-         * Assigned
+         * AssignedSessions
          * @description How many sessions were affected.
          */
-        readonly Assigned: {
+        readonly AssignedSessions: {
             readonly sessions: number;
         };
         /**
@@ -1713,7 +1728,7 @@ export interface components {
             /** @description Where automatic compaction begins, unless settings say otherwise. */
             readonly compacts_at: number | null;
             /** @description The calls of its last turn. */
-            readonly strip: readonly components["schemas"]["StripBar"][];
+            readonly strip: readonly components["schemas"]["CallBar"][];
             readonly process: components["schemas"]["ProcessState"];
             readonly evidence: components["schemas"]["Evidence"];
             /** @description The error that it stopped at. */
@@ -1808,6 +1823,17 @@ export interface components {
             readonly result?: components["schemas"]["CallResult"] | null;
         };
         /**
+         * CallBar
+         * @description A call as a bar, or several consecutive calls if there are many.
+         */
+        readonly CallBar: {
+            /** @description How long it took, or the longest of several; null if unknown. */
+            readonly ms: number | null;
+            /** @description Whether it, or one of several, failed. */
+            readonly failed: boolean;
+            readonly category: components["schemas"]["Category"];
+        };
+        /**
          * CallBlock
          * @description A tool call with its result.
          */
@@ -1841,7 +1867,7 @@ export interface components {
             /** @default [] */
             readonly images: readonly components["schemas"]["Image"][];
             /** @description Where the full result is, if it was too long for its line. */
-            readonly offloaded?: components["schemas"]["Offloaded"] | null;
+            readonly offloaded?: components["schemas"]["ResultFile"] | null;
             /** @description `toolUseResult` as it is in the line; null if there is none, or if it is too long. */
             readonly details?: unknown | null;
         };
@@ -1962,6 +1988,15 @@ export interface components {
             readonly kept: "prelude" | "recap" | null;
         };
         /**
+         * CreatedLink
+         * @description A new link.
+         */
+        readonly CreatedLink: {
+            readonly link: components["schemas"]["SharedLink"];
+            /** @description The path on this server. It is the secret, and is shown only once. */
+            readonly path: string;
+        };
+        /**
          * DeletedSession
          * @description What was permanently deleted.
          */
@@ -1977,13 +2012,46 @@ export interface components {
             /** @description Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again. */
             readonly scrubbed: boolean;
             /** @description Backups that still have it. */
-            readonly backups: readonly components["schemas"]["HoldingBackup"][];
+            readonly backups: readonly components["schemas"]["AffectedBackup"][];
         };
         /**
-         * EndangeredSession
+         * DeletionPreview
+         * @description What deleting a session would remove.
+         */
+        readonly DeletionPreview: {
+            readonly sessions: number;
+            readonly files: number;
+            /** @description The original size, including all generations. */
+            readonly bytes: number;
+            /** @description Of hooks. */
+            readonly deliveries: number;
+            /** @description That would end. */
+            readonly links: number;
+            /** @description Backups that would still have it. */
+            readonly backups: readonly components["schemas"]["AffectedBackup"][];
+        };
+        /**
+         * DryRunOption
+         * @description Whether to do something, or only to report what would be done.
+         */
+        readonly DryRunOption: {
+            /**
+             * @description Nothing is changed unless this is false.
+             * @default true
+             */
+            readonly dry_run: boolean;
+        };
+        /**
+         * Evidence
+         * @description Where a state comes from.
+         * @enum {string}
+         */
+        readonly Evidence: "hooks" | "transcript";
+        /**
+         * ExpiringSession
          * @description A session whose files Claude Code deletes soon.
          */
-        readonly EndangeredSession: {
+        readonly ExpiringSession: {
             readonly session_id: string;
             /** @description Null if nothing of it is archived. */
             readonly key: string | null;
@@ -1999,12 +2067,6 @@ export interface components {
             readonly missing_bytes: number;
         };
         /**
-         * Evidence
-         * @description Where a state comes from.
-         * @enum {string}
-         */
-        readonly Evidence: "hooks" | "transcript";
-        /**
          * ExportPreview
          * @description What an export would be.
          */
@@ -2015,7 +2077,7 @@ export interface components {
             /** @description In bytes; for several sessions, the total before compression. */
             readonly size: number;
             /** @description By kind; empty if nothing is removed. */
-            readonly taken_out: readonly components["schemas"]["TakenOut"][];
+            readonly taken_out: readonly components["schemas"]["RedactedKind"][];
         };
         /**
          * Facet
@@ -2038,21 +2100,10 @@ export interface components {
             readonly message: string;
         };
         /**
-         * FlawedSession
-         * @description A session with wrong or unknown content in its lines.
-         */
-        readonly FlawedSession: {
-            readonly session_id: string;
-            readonly key: string;
-            readonly title: string | null;
-            /** @description Lines. */
-            readonly problems: number;
-        };
-        /**
-         * Forgetting
+         * ForgetResult
          * @description What was forgotten, or would be.
          */
-        readonly Forgetting: {
+        readonly ForgetResult: {
             readonly done: boolean;
             readonly sessions: number;
             readonly files: number;
@@ -2142,21 +2193,6 @@ export interface components {
             readonly next: string | null;
             /** @description Texts that may be hits, but could not be read: the archive is damaged. */
             readonly unreadable: number;
-        };
-        /**
-         * HoldingBackup
-         * @description A backup that still has a session, or may have it.
-         */
-        readonly HoldingBackup: {
-            /** @description The full path for admins; only the file name for others. */
-            readonly path: string;
-            /**
-             * Format: date-time
-             * @description When it was made.
-             */
-            readonly at: string;
-            /** @description False if it could not be read: then it may have the session. */
-            readonly certain: boolean;
         };
         /**
          * HookCommand
@@ -2300,7 +2336,7 @@ export interface components {
         readonly IngestState: {
             /** @description Which version of the protocol the server speaks. */
             readonly protocol: number;
-            readonly sessions: readonly components["schemas"]["KeptSession"][];
+            readonly sessions: readonly components["schemas"]["ServerSession"][];
             /** @description Pass it as `after` for the next page; null on the last one. */
             readonly next?: string | null;
             /**
@@ -2308,34 +2344,6 @@ export interface components {
              * @default []
              */
             readonly forgotten: readonly string[];
-        };
-        /**
-         * KeptSession
-         * @description What a server has of a session.
-         */
-        readonly KeptSession: {
-            readonly key: string;
-            readonly revision: number;
-            readonly session_id: string;
-            readonly project_folder: string;
-            readonly sources: readonly components["schemas"]["KeptSource"][];
-        };
-        /**
-         * KeptSource
-         * @description What a server has of a file.
-         */
-        readonly KeptSource: {
-            readonly source: string;
-            readonly kind: components["schemas"]["SourceKind"];
-            readonly path: string;
-            readonly present: boolean;
-            readonly generation: number;
-            readonly length: number;
-            readonly fingerprint: string;
-            readonly size: number;
-            readonly modified_ns: number;
-            readonly inode: number;
-            readonly device: number;
         };
         /**
          * Kind
@@ -2349,14 +2357,6 @@ export interface components {
          * @enum {string}
          */
         readonly Lane: "main" | "tool" | "agent";
-        /**
-         * Lifted
-         * @description A session that may be archived again.
-         */
-        readonly Lifted: {
-            readonly session_id: string | null;
-            readonly key: string;
-        };
         /**
          * LineProblem
          * @description Something that is wrong or unknown in a line.
@@ -2375,10 +2375,10 @@ export interface components {
             readonly message: string;
         };
         /**
-         * LinkAsked
+         * LinkPreviewRequest
          * @description Which session strangers would see.
          */
-        readonly LinkAsked: {
+        readonly LinkPreviewRequest: {
             readonly session: string;
             /**
              * @description Words to hide from them, besides secrets.
@@ -2387,65 +2387,16 @@ export interface components {
             readonly words: readonly (string | unknown)[];
         };
         /**
-         * LinkMade
-         * @description A new link.
-         */
-        readonly LinkMade: {
-            readonly link: components["schemas"]["SharedLink"];
-            /** @description The path on this server. It is the secret, and is shown only once. */
-            readonly path: string;
-        };
-        /**
-         * LinkPreviewed
-         * @description What strangers would see of a session.
-         */
-        readonly LinkPreviewed: {
-            readonly title: string;
-            readonly project: string | null;
-            /** @description Messages in the transcript and of all agents. */
-            readonly messages: number;
-            readonly agents: number;
-            readonly calls: number;
-            /** @description How often each tool was used, most used first. */
-            readonly tools: readonly (readonly [
-                string,
-                number
-            ])[];
-            /** @description Files that calls name, at most 200. */
-            readonly files: readonly string[];
-            /** @description How many values of each kind are removed. */
-            readonly redacted: readonly (readonly [
-                string,
-                number
-            ])[];
-            /** @description Excerpts of the first messages, as they would be shown. */
-            readonly excerpts: readonly string[];
-        };
-        /**
-         * LinkSeen
+         * LinkedSession
          * @description What a stranger with a link may see.
          */
-        readonly LinkSeen: {
+        readonly LinkedSession: {
             readonly session: string;
             readonly title: string;
             /** Format: date-time */
             readonly expires_at: string;
             /** @description Who created it, by full name if there is one; empty if it was created with the server's own token. */
             readonly shared_by: string;
-        };
-        /**
-         * LinkWanted
-         * @description Which session strangers may see, and for how long.
-         */
-        readonly LinkWanted: {
-            readonly session: string;
-            /** @default 7 */
-            readonly days: number;
-            /**
-             * @description Words to hide from them, besides secrets.
-             * @default []
-             */
-            readonly words: readonly (string | unknown)[];
         };
         /**
          * ListedState
@@ -2554,7 +2505,7 @@ export interface components {
             readonly may_write: boolean;
             /** @description Whether there are accounts; without any, the server belongs to one person. */
             readonly team: boolean;
-            readonly link: components["schemas"]["LinkSeen"] | null;
+            readonly link: components["schemas"]["LinkedSession"] | null;
         };
         /**
          * Message
@@ -2685,6 +2636,20 @@ export interface components {
             readonly spans: readonly components["schemas"]["BoardSpan"][];
         };
         /**
+         * NewLinkRequest
+         * @description Which session strangers may see, and for how long.
+         */
+        readonly NewLinkRequest: {
+            readonly session: string;
+            /** @default 7 */
+            readonly days: number;
+            /**
+             * @description Words to hide from them, besides secrets.
+             * @default []
+             */
+            readonly words: readonly (string | unknown)[];
+        };
+        /**
          * NewToken
          * @description A new token.
          */
@@ -2746,18 +2711,6 @@ export interface components {
          */
         readonly Occasion: "waits" | "ends";
         /**
-         * Offloaded
-         * @description A result that Claude Code wrote to a separate file.
-         */
-        readonly Offloaded: {
-            /** @description Where its bytes are, on this server. */
-            readonly href: string;
-            /** @description The file's name. */
-            readonly name: string;
-            /** @description In bytes. */
-            readonly size: number;
-        };
-        /**
          * OpeningKey
          * @description An address that logs one browser in, once.
          */
@@ -2809,6 +2762,17 @@ export interface components {
          * @enum {string}
          */
         readonly ProblemKind: "malformed" | "glued" | "bad-text" | "unknown-type" | "unknown-field" | "unknown-value" | "wrong-type" | "missing-field" | "too-long";
+        /**
+         * ProblemSession
+         * @description A session with wrong or unknown content in its lines.
+         */
+        readonly ProblemSession: {
+            readonly session_id: string;
+            readonly key: string;
+            readonly title: string | null;
+            /** @description Lines. */
+            readonly problems: number;
+        };
         /**
          * Problems
          * @description What is wrong in the files of a session.
@@ -2878,6 +2842,26 @@ export interface components {
             readonly reason?: "ending" | "failing" | null;
         };
         /**
+         * RedactedKind
+         * @description Removed values of one kind.
+         */
+        readonly RedactedKind: {
+            readonly kind: components["schemas"]["Kind"];
+            readonly times: number;
+            /** @description How many distinct ones. */
+            readonly values: number;
+            /** @description A few of them; for secrets, only the beginning. */
+            readonly examples: readonly string[];
+        };
+        /**
+         * ReleasedSession
+         * @description A session that may be archived again.
+         */
+        readonly ReleasedSession: {
+            readonly session_id: string | null;
+            readonly key: string;
+        };
+        /**
          * ReportedCost
          * @description The cost that Claude Code reports for a session, and the cost computed from its lines.
          */
@@ -2890,14 +2874,26 @@ export interface components {
             readonly computed_usd: string;
         };
         /**
-         * Restoring
+         * RestoreResult
          * @description What was restored, or would be.
          */
-        readonly Restoring: {
+        readonly RestoreResult: {
             readonly done: boolean;
             readonly written: readonly string[];
             /** @description Files that already exist with the same bytes. */
             readonly kept: readonly string[];
+        };
+        /**
+         * ResultFile
+         * @description A result that Claude Code wrote to a separate file.
+         */
+        readonly ResultFile: {
+            /** @description Where its bytes are, on this server. */
+            readonly href: string;
+            /** @description The file's name. */
+            readonly name: string;
+            /** @description In bytes. */
+            readonly size: number;
         };
         /**
          * Role
@@ -2924,10 +2920,10 @@ export interface components {
             readonly visibility: components["schemas"]["Visibility"];
         };
         /**
-         * RuleWeight
+         * RulePreview
          * @description What a rule changes.
          */
-        readonly RuleWeight: {
+        readonly RulePreview: {
             /** @description How many sessions become visible to others, or stop being visible. */
             readonly sessions: number;
         };
@@ -2947,6 +2943,34 @@ export interface components {
             readonly target: string;
             readonly ok: boolean;
             readonly message: string;
+        };
+        /**
+         * ServerSession
+         * @description What a server has of a session.
+         */
+        readonly ServerSession: {
+            readonly key: string;
+            readonly revision: number;
+            readonly session_id: string;
+            readonly project_folder: string;
+            readonly sources: readonly components["schemas"]["ServerSource"][];
+        };
+        /**
+         * ServerSource
+         * @description What a server has of a file.
+         */
+        readonly ServerSource: {
+            readonly source: string;
+            readonly kind: components["schemas"]["SourceKind"];
+            readonly path: string;
+            readonly present: boolean;
+            readonly generation: number;
+            readonly length: number;
+            readonly fingerprint: string;
+            readonly size: number;
+            readonly modified_ns: number;
+            readonly inode: number;
+            readonly device: number;
         };
         /**
          * SessionAccessItem
@@ -2978,7 +3002,7 @@ export interface components {
         readonly SessionAnswer: {
             readonly outcome: components["schemas"]["Outcome"];
             /** @description null if there is nothing of it. */
-            readonly session?: components["schemas"]["KeptSession"] | null;
+            readonly session?: components["schemas"]["ServerSession"] | null;
             /** @default  */
             readonly reason: string;
         };
@@ -3090,22 +3114,6 @@ export interface components {
             readonly next: string | null;
         };
         /**
-         * SessionWeight
-         * @description What deleting a session would remove.
-         */
-        readonly SessionWeight: {
-            readonly sessions: number;
-            readonly files: number;
-            /** @description The original size, including all generations. */
-            readonly bytes: number;
-            /** @description Of hooks. */
-            readonly deliveries: number;
-            /** @description That would end. */
-            readonly links: number;
-            /** @description Backups that would still have it. */
-            readonly backups: readonly components["schemas"]["HoldingBackup"][];
-        };
-        /**
          * SharedLink
          * @description A link; its address is shown only once, when it is created.
          */
@@ -3128,6 +3136,32 @@ export interface components {
             readonly opened: number;
             /** @description The last time. */
             readonly opened_at: string | null;
+        };
+        /**
+         * SharedPreview
+         * @description What strangers would see of a session.
+         */
+        readonly SharedPreview: {
+            readonly title: string;
+            readonly project: string | null;
+            /** @description Messages in the transcript and of all agents. */
+            readonly messages: number;
+            readonly agents: number;
+            readonly calls: number;
+            /** @description How often each tool was used, most used first. */
+            readonly tools: readonly (readonly [
+                string,
+                number
+            ])[];
+            /** @description Files that calls name, at most 200. */
+            readonly files: readonly string[];
+            /** @description How many values of each kind are removed. */
+            readonly redacted: readonly (readonly [
+                string,
+                number
+            ])[];
+            /** @description Excerpts of the first messages, as they would be shown. */
+            readonly excerpts: readonly string[];
         };
         /**
          * Sidechain
@@ -3218,17 +3252,6 @@ export interface components {
             readonly sync: components["schemas"]["SyncStatus"];
         };
         /**
-         * StripBar
-         * @description A call as a bar, or several consecutive calls if there are many.
-         */
-        readonly StripBar: {
-            /** @description How long it took, or the longest of several; null if unknown. */
-            readonly ms: number | null;
-            /** @description Whether it, or one of several, failed. */
-            readonly failed: boolean;
-            readonly category: components["schemas"]["Category"];
-        };
-        /**
          * Subject
          * @description What a finding is about.
          * @enum {string}
@@ -3253,18 +3276,6 @@ export interface components {
             readonly failing: boolean;
             /** @description When something was last found. */
             readonly last_at: string | null;
-        };
-        /**
-         * TakenOut
-         * @description Removed values of one kind.
-         */
-        readonly TakenOut: {
-            readonly kind: components["schemas"]["Kind"];
-            readonly times: number;
-            /** @description How many distinct ones. */
-            readonly values: number;
-            /** @description A few of them; for secrets, only the beginning. */
-            readonly examples: readonly string[];
         };
         /**
          * TestedNotifications
@@ -3339,10 +3350,10 @@ export interface components {
          */
         readonly TokenKind: "personal" | "machine";
         /**
-         * TokenWish
+         * TokenRequest
          * @description A token to create.
          */
-        readonly TokenWish: {
+        readonly TokenRequest: {
             readonly kind: components["schemas"]["TokenKind"];
             /** @default  */
             readonly label: string;
@@ -3388,7 +3399,7 @@ export interface components {
             /** @description How many of its calls failed. */
             readonly failed: number;
             /** @description Its calls in order, in at most 60 bars. */
-            readonly strip: readonly components["schemas"]["StripBar"][];
+            readonly strip: readonly components["schemas"]["CallBar"][];
             /** @description Whether its prompt replaced another one, or was replaced. */
             readonly edited: boolean;
         };
@@ -3546,17 +3557,6 @@ export interface components {
          * @enum {string}
          */
         readonly Why: "permission" | "question" | "plan" | "idle" | "failed" | "turn_ended";
-        /**
-         * Wish
-         * @description Whether to do something, or only to report what would be done.
-         */
-        readonly Wish: {
-            /**
-             * @description Nothing is changed unless this is false.
-             * @default true
-             */
-            readonly dry_run: boolean;
-        };
         /**
          * ErrorDocument
          * @description The shape of every error response.
@@ -4167,7 +4167,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["TokenWish"];
+                readonly "application/json": components["schemas"]["TokenRequest"];
             };
         };
         readonly responses: {
@@ -4272,7 +4272,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Assigned"];
+                    readonly "application/json": components["schemas"]["AssignedSessions"];
                 };
             };
             /** @description Any failure */
@@ -5352,7 +5352,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Lifted"];
+                    readonly "application/json": components["schemas"]["ReleasedSession"];
                 };
             };
             /** @description Any failure */
@@ -5378,7 +5378,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["Wish"];
+                readonly "application/json": components["schemas"]["DryRunOption"];
             };
         };
         readonly responses: {
@@ -5388,7 +5388,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Forgetting"];
+                    readonly "application/json": components["schemas"]["ForgetResult"];
                 };
             };
             /** @description Any failure */
@@ -5414,7 +5414,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["Wish"];
+                readonly "application/json": components["schemas"]["DryRunOption"];
             };
         };
         readonly responses: {
@@ -5424,7 +5424,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Restoring"];
+                    readonly "application/json": components["schemas"]["RestoreResult"];
                 };
             };
             /** @description Any failure */
@@ -5438,7 +5438,7 @@ export interface operations {
             };
         };
     };
-    readonly weigh_session: {
+    readonly preview_deletion: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -5456,7 +5456,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["SessionWeight"];
+                    readonly "application/json": components["schemas"]["DeletionPreview"];
                 };
             };
             /** @description Any failure */
@@ -5975,7 +5975,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RuleWeight"];
+                    readonly "application/json": components["schemas"]["RulePreview"];
                 };
             };
             /** @description Any failure */
@@ -5989,7 +5989,7 @@ export interface operations {
             };
         };
     };
-    readonly weigh_rule: {
+    readonly preview_rule: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -6008,7 +6008,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RuleWeight"];
+                    readonly "application/json": components["schemas"]["RulePreview"];
                 };
             };
             /** @description Any failure */
@@ -6063,7 +6063,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["LinkWanted"];
+                readonly "application/json": components["schemas"]["NewLinkRequest"];
             };
         };
         readonly responses: {
@@ -6073,7 +6073,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LinkMade"];
+                    readonly "application/json": components["schemas"]["CreatedLink"];
                 };
             };
             /** @description Any failure */
@@ -6096,7 +6096,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["LinkAsked"];
+                readonly "application/json": components["schemas"]["LinkPreviewRequest"];
             };
         };
         readonly responses: {
@@ -6106,7 +6106,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LinkPreviewed"];
+                    readonly "application/json": components["schemas"]["SharedPreview"];
                 };
             };
             /** @description Any failure */

@@ -12,7 +12,7 @@ type Schemas = components["schemas"];
 export type Access = Schemas["SessionAccessItem"];
 export type ShareLink = Schemas["SharedLink"];
 /** What deleting takes out, or took. */
-export type Deletion = Schemas["SessionWeight"];
+export type Deletion = Schemas["DeletionPreview"];
 
 /** What a stranger would be shown. */
 export interface LinkPreview {
@@ -69,8 +69,8 @@ export function revokeLink(id: string): Promise<void> {
   return requestNothing(`/api/links/${encodeURIComponent(id)}`, { method: "DELETE" });
 }
 
-export function weighSession(session: string): Promise<Deletion> {
-  return request<Deletion>(`${sessionUrl(session)}/weight`);
+export function previewDeletion(session: string): Promise<Deletion> {
+  return request<Deletion>(`${sessionUrl(session)}/deletion-preview`);
 }
 
 export function deleteSession(session: string): Promise<Deletion> {

@@ -97,7 +97,7 @@ test("disabling says first what ends, and does it", async ({ page, team, enter }
 
 test("a rule says how many sessions it concerns before it is set", async ({ page, team, enter }) => {
   const wish = { pattern: "letters", visibility: "team" };
-  const { sessions } = await team.ask<{ sessions: number }>("ada", "/api/rules/weigh", wish);
+  const { sessions } = await team.ask<{ sessions: number }>("ada", "/api/rules/preview", wish);
   await enter("ada");
   await page.goto("/people");
   const rules = page.getByRole("region", { name: /^Rules for projects/ });

@@ -96,7 +96,7 @@ class VerifyJob(Struct, frozen=True, gc=False, kw_only=True):
     """Why it failed."""
 
 
-class EndangeredSession(Struct, frozen=True, gc=False, kw_only=True):
+class ExpiringSession(Struct, frozen=True, gc=False, kw_only=True):
     """A session whose files Claude Code deletes soon."""
 
     session_id: str
@@ -129,7 +129,7 @@ class BackupCopy(Struct, frozen=True, gc=False, kw_only=True):
     """Null if it no longer exists."""
 
 
-class FlawedSession(Struct, frozen=True, gc=False, kw_only=True):
+class ProblemSession(Struct, frozen=True, gc=False, kw_only=True):
     """A session with wrong or unknown content in its lines."""
 
     session_id: str
@@ -153,7 +153,7 @@ class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
     """Sessions whose original files no longer exist."""
     retention_days: float
     """How long Claude Code keeps sessions."""
-    deleted_soon: tuple[EndangeredSession, ...]
+    deleted_soon: tuple[ExpiringSession, ...]
     """Within three days; the first 100."""
     deleted_soon_total: int
     not_archived: int
@@ -163,21 +163,21 @@ class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
     tombstones_total: int
     backups: tuple[BackupCopy, ...]
     """The last 100."""
-    flawed: tuple[FlawedSession, ...]
+    flawed: tuple[ProblemSession, ...]
     """The newest 100."""
     flawed_total: int
     verify: VerifyJob | None
     """The last verification since the server started."""
 
 
-class Wish(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class DryRunOption(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """Whether to do something, or only to report what would be done."""
 
     dry_run: bool = True
     """Nothing is changed unless this is false."""
 
 
-class Forgetting(Struct, frozen=True, gc=False, kw_only=True):
+class ForgetResult(Struct, frozen=True, gc=False, kw_only=True):
     """What was forgotten, or would be."""
 
     done: bool
@@ -197,14 +197,14 @@ class Forgetting(Struct, frozen=True, gc=False, kw_only=True):
     """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
 
 
-class Lifted(Struct, frozen=True, gc=False, kw_only=True):
+class ReleasedSession(Struct, frozen=True, gc=False, kw_only=True):
     """A session that may be archived again."""
 
     session_id: str | None
     key: str
 
 
-class Restoring(Struct, frozen=True, gc=False, kw_only=True):
+class RestoreResult(Struct, frozen=True, gc=False, kw_only=True):
     """What was restored, or would be."""
 
     done: bool
@@ -345,11 +345,11 @@ def _view_archive(
     )
 
 
-def _view_endangered(store: MaintainedStore, scope: Scope, found: Endangered) -> EndangeredSession:
+def _view_endangered(store: MaintainedStore, scope: Scope, found: Endangered) -> ExpiringSession:
     named = [] if found.key is None else find_sessions(store, scope, found.key)
     stored = next((each for each in named if each.key == found.key), None)
     return fill(
-        EndangeredSession,
+        ExpiringSession,
         found,
         session_id=clean_text(found.path.stem) if stored is None else name_session(stored),
         key=None if stored is None else stored.key,
@@ -358,8 +358,8 @@ def _view_endangered(store: MaintainedStore, scope: Scope, found: Endangered) ->
     )
 
 
-def _view_flawed(stored: StoredSession) -> FlawedSession:
-    return FlawedSession(
+def _view_flawed(stored: StoredSession) -> ProblemSession:
+    return ProblemSession(
         session_id=name_session(stored),
         key=stored.key,
         title=_name(stored),
@@ -414,7 +414,7 @@ def lift_tombstone(
     ],
     store: GivenStore,
     visible: GivenScope,
-) -> Lifted:
+) -> ReleasedSession:
     """Allow a forgotten session to be archived again, if its files still exist."""
     found = find_tombstones(store, session_id, visible)
     if len(session_id) < SHORTEST:
@@ -424,22 +424,22 @@ def lift_tombstone(
     if len(found) > 1:
         raise RequestError(409, "ambiguous", f"{len(found)} forgotten sessions match that name")
     store.delete_tombstones(visible, [found[0].key])
-    return Lifted(session_id=clean_optional(found[0].session_id), key=found[0].key)
+    return ReleasedSession(session_id=clean_optional(found[0].session_id), key=found[0].key)
 
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
 def forget_session(
     asked: GivenSession,
-    data: JSONBody[Wish],
+    data: JSONBody[DryRunOption],
     body: RawBody,
     context: GivenContext,
-) -> Response[Forgetting]:
+) -> Response[ForgetResult]:
     """Permanently remove a session from the archive, or report what would be removed.
 
     It must be named by its full id or key. Files outside the archive are not changed, except those that
     turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(asked)
+    wish, known = decode_body(body, DryRunOption), _get_exactly(asked)
     wiped = asked.store.forget(asked.visible, [known.key], dry_run=wish.dry_run)
     captured = context.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
@@ -447,7 +447,7 @@ def forget_session(
         remove_captures([known], captured)
     backups = list_holding(asked.store, [known.key], asked.visible)
     told = fill(
-        Forgetting,
+        ForgetResult,
         wiped,
         done=not wish.dry_run,
         outside=tuple(
@@ -464,16 +464,16 @@ def forget_session(
 @post("/api/sessions/{id:str}/restore", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def restore_files(
     asked: GivenSession,
-    data: JSONBody[Wish],
+    data: JSONBody[DryRunOption],
     body: RawBody,
     context: GivenContext,
-) -> Restoring:
+) -> RestoreResult:
     """Restore the files of a session to where Claude Code kept them, or report which would be restored.
 
     It must be named by its full id or key. Nothing is overwritten, and nothing is written outside Claude
     Code's own folders, except what turnlog captured itself.
     """
-    wish, known = decode_body(body, Wish), _get_exactly(asked)
+    wish, known = decode_body(body, DryRunOption), _get_exactly(asked)
     captured = context.captured_dir
     places = [*context.config_dirs, *([] if captured is None else [captured])]
     try:
@@ -483,7 +483,7 @@ def restore_files(
     except OSError as error:
         problem = ErrorDetail(where=path_text(error.filename or ""), message=error.strerror or "")
         raise RequestError(409, "not_written", "A file could not be written", details=(problem,)) from error
-    return Restoring(
+    return RestoreResult(
         done=not wish.dry_run,
         written=tuple(path_text(each.path) for each in found if each.outcome is not Outcome.SAME),
         kept=tuple(path_text(each.path) for each in found if each.outcome is Outcome.SAME),
@@ -501,7 +501,7 @@ def _get_exactly(asked: AskedSession) -> KnownSession:
     return known
 
 
-class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
+class AffectedBackup(Struct, frozen=True, gc=False, kw_only=True):
     """A backup that still has a session, or may have it."""
 
     path: str
@@ -512,7 +512,7 @@ class HoldingBackup(Struct, frozen=True, gc=False, kw_only=True):
     """False if it could not be read: then it may have the session."""
 
 
-class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
+class DeletionPreview(Struct, frozen=True, gc=False, kw_only=True):
     """What deleting a session would remove."""
 
     sessions: int
@@ -523,7 +523,7 @@ class SessionWeight(Struct, frozen=True, gc=False, kw_only=True):
     """Of hooks."""
     links: int
     """That would end."""
-    backups: tuple[HoldingBackup, ...]
+    backups: tuple[AffectedBackup, ...]
     """Backups that would still have it."""
 
 
@@ -540,20 +540,20 @@ class DeletedSession(Struct, frozen=True, gc=False, kw_only=True):
     """That ended."""
     scrubbed: bool
     """Whether nothing of it is left in the archive's files; if false, `turnlog forget --scrub` tries again."""
-    backups: tuple[HoldingBackup, ...]
+    backups: tuple[AffectedBackup, ...]
     """Backups that still have it."""
 
 
 _NOT_OWN = "Only the owner and admins can delete this session"
 
 
-@get("/api/sessions/{id:str}/weight", sync_to_thread=True)
-def weigh_session(asked: GivenSession, accounts: GivenAccounts) -> SessionWeight:
+@get("/api/sessions/{id:str}/deletion-preview", sync_to_thread=True)
+def preview_deletion(asked: GivenSession, accounts: GivenAccounts) -> DeletionPreview:
     """Return what deleting a session would remove, and which backups would still have it."""
     session = asked.get_own(_NOT_OWN)
     weighed = asked.store.forget(asked.visible, [session.key], dry_run=True)
     return fill(
-        SessionWeight,
+        DeletionPreview,
         weighed,
         links=_count_open(accounts, session.key),
         backups=_list_holding(asked.store, session.key, asked.visit.caller),
@@ -595,12 +595,12 @@ def _count_open(accounts: Accounts, key: str) -> int:
     return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
 
 
-def _list_holding(store: MaintainedStore, key: str, caller: Caller) -> tuple[HoldingBackup, ...]:
+def _list_holding(store: MaintainedStore, key: str, caller: Caller) -> tuple[AffectedBackup, ...]:
     """Return the copies of the archive that have a session, or may; where they are is for admins."""
     # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
     found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]
     return tuple(
-        HoldingBackup(
+        AffectedBackup(
             path=path_text(backup.path if caller.is_admin else PurePath(backup.path).name),
             at=instant_of(backup.at_ns),
             certain=held is not None,

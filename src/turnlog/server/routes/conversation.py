@@ -20,7 +20,7 @@ from turnlog.instants import find_moment
 from turnlog.messages import ProblemKind
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
-from turnlog.server.messages import CallPage, CallViewer, StripBar, build_strip, view_call
+from turnlog.server.messages import CallBar, CallPage, CallViewer, build_strip, view_call
 from turnlog.server.requests import (
     Cursor,
     Limit,
@@ -61,7 +61,7 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
     cost_usd: float | None
     failed: int
     """How many of its calls failed."""
-    strip: tuple[StripBar, ...]
+    strip: tuple[CallBar, ...]
     """Its calls in order, in at most 60 bars."""
     edited: bool
     """Whether its prompt replaced another one, or was replaced."""

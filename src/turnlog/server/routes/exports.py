@@ -38,7 +38,7 @@ from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 
 
-class TakenOut(Struct, frozen=True, gc=False, kw_only=True):
+class RedactedKind(Struct, frozen=True, gc=False, kw_only=True):
     """Removed values of one kind."""
 
     kind: Kind
@@ -57,7 +57,7 @@ class ExportPreview(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
     size: int
     """In bytes; for several sessions, the total before compression."""
-    taken_out: tuple[TakenOut, ...]
+    taken_out: tuple[RedactedKind, ...]
     """By kind; empty if nothing is removed."""
 
 
@@ -138,9 +138,9 @@ class _Taken:
             self._times[each.kind] += each.times
             self._values.setdefault(each.kind, {}).update(dict.fromkeys(redactor.list_values(each.kind)))
 
-    def list(self) -> tuple[TakenOut, ...]:
+    def list(self) -> tuple[RedactedKind, ...]:
         return tuple(
-            TakenOut(
+            RedactedKind(
                 kind=kind,
                 times=self._times[kind],
                 values=len(values),

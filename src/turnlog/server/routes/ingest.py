@@ -35,7 +35,7 @@ from turnlog.ingest.upload_protocol import (
     LARGEST_BODY,
     PROTOCOL,
     HookUpload,
-    KeptSession,
+    ServerSession,
     decode_hooks,
     tell_session,
 )
@@ -59,7 +59,7 @@ class IngestState(Struct, frozen=True, gc=False, kw_only=True):
 
     protocol: int
     """Which version of the protocol the server speaks."""
-    sessions: tuple[KeptSession, ...]
+    sessions: tuple[ServerSession, ...]
     next: str | None = None
     """Pass it as `after` for the next page; null on the last one."""
     forgotten: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.messages import StripBar, build_strip
+from turnlog.server.messages import CallBar, build_strip
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.session_states import (
     Column,
@@ -106,7 +106,7 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     """The limit of what it can read; None if unknown."""
     compacts_at: int | None
     """Where automatic compaction begins, unless settings say otherwise."""
-    strip: tuple[StripBar, ...]
+    strip: tuple[CallBar, ...]
     """The calls of its last turn."""
     process: ProcessState
     evidence: Evidence

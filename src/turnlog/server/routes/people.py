@@ -26,7 +26,7 @@ _Text = Annotated[str, Meta(max_length=200)]
 _Email = Annotated[str, Meta(max_length=254)]
 
 
-class LinkSeen(Struct, frozen=True, gc=False, kw_only=True):
+class LinkedSession(Struct, frozen=True, gc=False, kw_only=True):
     """What a stranger with a link may see."""
 
     session: str
@@ -48,7 +48,7 @@ class Me(Struct, frozen=True, gc=False, kw_only=True):
     may_write: bool
     team: bool
     """Whether there are accounts; without any, the server belongs to one person."""
-    link: LinkSeen | None
+    link: LinkedSession | None
 
 
 class UserItem(Struct, frozen=True, gc=False, kw_only=True):
@@ -97,7 +97,7 @@ class TokenItem(Struct, frozen=True, gc=False, kw_only=True):
     """The only machine that a machine token works for, once one has used it."""
 
 
-class TokenWish(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class TokenRequest(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """A token to create."""
 
     kind: TokenKind
@@ -137,7 +137,7 @@ class Assignment(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fie
     person: _Name | None
 
 
-class Assigned(Struct, frozen=True, gc=False, kw_only=True):
+class AssignedSessions(Struct, frozen=True, gc=False, kw_only=True):
     """How many sessions were affected."""
 
     sessions: int
@@ -154,7 +154,9 @@ def _view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
         team=team,
         link=None
         if link is None
-        else fill_dated(LinkSeen, link, shared_by="" if sharer is None else sharer.full_name or sharer.name),
+        else fill_dated(
+            LinkedSession, link, shared_by="" if sharer is None else sharer.full_name or sharer.name
+        ),
     )
 
 
@@ -280,13 +282,13 @@ def list_tokens(
 
 @post("/api/tokens", sync_to_thread=True)
 def create_token(
-    data: JSONBody[TokenWish], body: RawBody, visit: GivenVisit, accounts: GivenAccounts
+    data: JSONBody[TokenRequest], body: RawBody, visit: GivenVisit, accounts: GivenAccounts
 ) -> NewToken:
     """Create a token. Its secret is in the response, and nowhere else.
 
     A personal token logs its user in; a machine token can only push its user's sessions.
     """
-    wish = decode_body(body, TokenWish)
+    wish = decode_body(body, TokenRequest)
     user = visit.caller.name if wish.user is None else wish.user
     if user is None:
         problem = ErrorDetail(where="user", message="Expected a user: the server's own token belongs to nobody")
@@ -332,7 +334,7 @@ def assign_machine(
     visit: GivenVisit,
     accounts: GivenAccounts,
     machines: GivenMachines,
-) -> Assigned:
+) -> AssignedSessions:
     """Assign a machine to a person, who becomes the owner of all its sessions."""
     person = decode_body(body, Assignment).person
     if person is not None and accounts.find_user(person) is None:
@@ -348,4 +350,4 @@ def assign_machine(
         visit.audit.record(
             [build_entry(visit.caller, Action.MACHINE_ASSIGNED, name, detail=told) for name in concerned]
         )
-    return Assigned(sessions=0 if before == person else now.sessions)
+    return AssignedSessions(sessions=0 if before == person else now.sessions)

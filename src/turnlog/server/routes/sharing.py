@@ -61,7 +61,7 @@ class SharedLink(Struct, frozen=True, gc=False, kw_only=True):
     """The last time."""
 
 
-class LinkAsked(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class LinkPreviewRequest(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """Which session strangers would see."""
 
     session: _Named
@@ -69,7 +69,7 @@ class LinkAsked(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fiel
     """Words to hide from them, besides secrets."""
 
 
-class LinkWanted(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class NewLinkRequest(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
     """Which session strangers may see, and for how long."""
 
     session: _Named
@@ -78,7 +78,7 @@ class LinkWanted(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fie
     """Words to hide from them, besides secrets."""
 
 
-class LinkMade(Struct, frozen=True, gc=False, kw_only=True):
+class CreatedLink(Struct, frozen=True, gc=False, kw_only=True):
     """A new link."""
 
     link: SharedLink
@@ -86,7 +86,7 @@ class LinkMade(Struct, frozen=True, gc=False, kw_only=True):
     """The path on this server. It is the secret, and is shown only once."""
 
 
-class LinkPreviewed(Struct, frozen=True, gc=False, kw_only=True):
+class SharedPreview(Struct, frozen=True, gc=False, kw_only=True):
     """What strangers would see of a session."""
 
     title: str
@@ -168,7 +168,7 @@ class RuleChange(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fie
     """Null removes it."""
 
 
-class RuleWeight(Struct, frozen=True, gc=False, kw_only=True):
+class RulePreview(Struct, frozen=True, gc=False, kw_only=True):
     """What a rule changes."""
 
     sessions: int
@@ -265,20 +265,22 @@ def set_rule(
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
-) -> RuleWeight:
+) -> RulePreview:
     """Set or remove a rule, and return for how many sessions this changes who sees them."""
     wanted = decode_body(body, RuleChange)
     sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
     visit.record(Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")
-    return RuleWeight(sessions=sessions)
+    return RulePreview(sessions=sessions)
 
 
-@post("/api/rules/weigh", opt=ADMINS, status_code=200, sync_to_thread=True)
-def weigh_rule(data: JSONBody[RuleChange], body: RawBody, store: GivenStore, visible: GivenScope) -> RuleWeight:
+@post("/api/rules/preview", opt=ADMINS, status_code=200, sync_to_thread=True)
+def preview_rule(
+    data: JSONBody[RuleChange], body: RawBody, store: GivenStore, visible: GivenScope
+) -> RulePreview:
     """Return what setting a rule would change, without setting it."""
     wanted = decode_body(body, RuleChange)
-    return RuleWeight(sessions=store.set_rule(visible, wanted.pattern, wanted.visibility, dry_run=True))
+    return RulePreview(sessions=store.set_rule(visible, wanted.pattern, wanted.visibility, dry_run=True))
 
 
 _NOT_OWN = "Only the owner and admins can share this session"
@@ -300,20 +302,20 @@ def list_links(
 
 @post("/api/links/preview", status_code=200, sync_to_thread=True)
 def preview_link(
-    data: JSONBody[LinkAsked],
+    data: JSONBody[LinkPreviewRequest],
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
     context: GivenContext,
-) -> LinkPreviewed:
+) -> SharedPreview:
     """Return what strangers would see of a session, without sharing anything."""
-    wanted = decode_body(body, LinkAsked)
+    wanted = decode_body(body, LinkPreviewRequest)
     session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
     return view(
-        LinkPreviewed,
+        SharedPreview,
         found,
         title=head_of(found.title),
         tools=tuple((clean_text(name), times) for name, times in found.tools),
@@ -324,18 +326,18 @@ def preview_link(
 
 @post("/api/links", status_code=201, sync_to_thread=True)
 def create_link(
-    data: JSONBody[LinkWanted],
+    data: JSONBody[NewLinkRequest],
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
     visit: GivenVisit,
     accounts: GivenAccounts,
-) -> LinkMade:
+) -> CreatedLink:
     """Create an address that shows strangers a session in its current state, without secrets.
 
     Its owner and admins may do this. The address is shown only once.
     """
-    wanted = decode_body(body, LinkWanted)
+    wanted = decode_body(body, NewLinkRequest)
     session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     title = session.marks.name or session.row.title or name_session(session)
     link, secret = accounts.create_link(
@@ -350,7 +352,7 @@ def create_link(
     except RequestError:
         accounts.revoke_link(link.id)
         raise
-    return LinkMade(link=fill_dated(SharedLink, link), path=f"/s/{secret}")
+    return CreatedLink(link=fill_dated(SharedLink, link), path=f"/s/{secret}")
 
 
 @delete("/api/links/{id:str}", status_code=204, sync_to_thread=True)

@@ -29,7 +29,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
@@ -327,11 +327,13 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _complete([*message.get("headers", ())], state.get("etag"), status)
+                headers = [*message.get("headers", ()), *_tell_renamed(state.get("renamed"))]
+                message["headers"] = _complete(headers, state.get("etag"), status)
             await send(message)
 
         try:
             self._check(scope)
+            state["renamed"] = _rename(scope)
             await self._app(scope, receive, send_on)
         except Exception as error:
             failure = build_failure(error, request_id)
@@ -349,6 +351,34 @@ class Gate:
         asked = self._hosts.check(headers)
         _check_path(scope["path"])
         _check_origin(scope["method"], headers, asked)
+
+
+_FORMER_PATHS = (
+    (re.compile(r"/api/rules/weigh"), "/api/rules/preview"),
+    (re.compile(r"/api/sessions/([^/]+)/weight"), r"/api/sessions/\1/deletion-preview"),
+)
+"""Addresses that had other names: those still work, and the answer says what they are called now."""
+
+
+def _rename(scope: Scope) -> str | None:
+    """Let a request for an address by its old name be one for the new name, and return that."""
+    for former, today in _FORMER_PATHS:
+        found = former.fullmatch(scope["path"])
+        if found is not None:
+            scope["path"] = found.expand(today)
+            scope["raw_path"] = quote(scope["path"]).encode()
+            return str(scope["path"])
+    return None
+
+
+def _tell_renamed(path: str | None) -> Headers:
+    if path is None:
+        return []
+    name = quote(path)
+    return [
+        (b"warning", f'299 - "this address is now {name}"'.encode()),
+        (b"link", f'<{name}>; rel="successor-version"'.encode()),
+    ]
 
 
 def _build_answer(failure: RequestError) -> tuple[Message, Message]:

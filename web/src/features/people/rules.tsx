@@ -157,7 +157,7 @@ function RuleDialog({ wish, onDone, onClose }: RuleDialogProps) {
             : "Make these sessions private?"
       }
       subject={showControls(pattern)}
-      queryKey={["weigh-rule", pattern, visibility]}
+      queryKey={["rule-preview", pattern, visibility]}
       act={(dryRun) => setRule(pattern, visibility, dryRun)}
       verb={visibility === null ? "Remove it" : "Set it"}
       onClose={onClose}

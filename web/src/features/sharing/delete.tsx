@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 
-import { deleteSession, weighSession } from "@/api/sharing";
+import { deleteSession, previewDeletion } from "@/api/sharing";
 import type { Deletion } from "@/api/sharing";
 import { Confirm } from "@/features/archive/confirm";
 import { formatBytes, formatCounted, formatDate } from "@/lib/format";
@@ -21,8 +21,8 @@ export function DeleteDialog({ session, title, onDone, onClose }: DeleteDialogPr
     <Confirm<Deletion>
       title="Delete this session?"
       subject={showControls(title)}
-      queryKey={["weight", session]}
-      act={(dryRun) => (dryRun ? weighSession(session) : deleteSession(session))}
+      queryKey={["deletion-preview", session]}
+      act={(dryRun) => (dryRun ? previewDeletion(session) : deleteSession(session))}
       verb="Delete it for good"
       typed="delete"
       onClose={onClose}
