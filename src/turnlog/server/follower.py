@@ -1,7 +1,7 @@
 """The process that keeps the archive up to date beside the server.
 
 It is a process of its own because reading sessions takes whole seconds of Python's time, in which no request
-would be answered (`children`). While another process is at it, it waits.
+would be answered (`processes`). While another process is at it, it waits.
 """
 
 from __future__ import annotations

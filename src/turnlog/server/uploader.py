@@ -1,4 +1,4 @@
-"""The process that takes what machines push into the archive, beside the server (`children`).
+"""The process that takes what machines push into the archive, beside the server (`processes`).
 
 Deriving rows takes whole seconds of Python's time. What arrived meanwhile is taken together, in one
 transaction. It is not the process that follows the files of this machine, and needs no lease: each batch says

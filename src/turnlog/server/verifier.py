@@ -1,4 +1,4 @@
-"""The process that verifies the archive beside the server (`children`). It only reads."""
+"""The process that verifies the archive beside the server (`processes`). It only reads."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ ReadBytes = Callable[[Scope, Place, int], bytes]
 class TextIndex(Protocol):
     """Keeps which words are in which texts, in tables of its own; `connection` is of the catalogue.
 
-    A text is of a generation of a file, by its row's number, or of a hook delivery (`text_rows.HOOKS`).
+    A text is of a generation of a file, by its row's number, or of a hook delivery (`HOOKS`).
     """
 
     def create(self, connection: Any) -> None:
