@@ -97,6 +97,14 @@ def test_a_list_on_a_terminal_fits(env: dict[str, str], width: int) -> None:
     assert ("messages" in lines[0]) == (width >= 80)
 
 
+def test_a_list_that_is_longer_than_the_screen_goes_to_the_pager(env: dict[str, str]) -> None:
+    pager = {**env, "PAGER": "sed s/^/paged:/"}
+    for command in (["sessions"], ["projects"]):
+        assert show_in_terminal(*command, env=pager, size=(2, 200)).text.startswith("paged:")
+        assert "paged:" not in show_in_terminal(*command, env=pager, size=(200, 200)).text
+        assert "paged:" not in show_in_terminal(*command, "--no-pager", env=pager, size=(2, 200)).text
+
+
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
