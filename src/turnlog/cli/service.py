@@ -44,6 +44,7 @@ from turnlog.ingest.push_collector import (
 from turnlog.ingest.pusher import PushCounts
 from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
 from turnlog.ingest.watchers import choose_watcher
+from turnlog.store.catalogue.feed import is_running
 from turnlog.store.model import STORE_SETTING
 from turnlog.transcripts.session_files import list_roots, path_text
 
@@ -135,7 +136,7 @@ def find_status(home: Path) -> PushStatus:
 
 def show_status(output: Output, status: PushStatus) -> None:
     """Print how a collector is doing; exit status 1 means that it does not run, or is offline."""
-    running = status.phase is not PushPhase.STOPPED and _is_running(status.pid)
+    running = status.phase is not PushPhase.STOPPED and is_running(status.pid)
     output.show(PushStatusDocument(running=running, status=status), list(_describe_status(status, running)))
     if status.phase is PushPhase.OFFLINE or not running:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
@@ -164,16 +165,6 @@ def _describe_progress(status: PushStatus) -> str:
         else ""
     )
     return f"{describe_done(status.counts)}{left}"
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 _TOKEN = "TURNLOG_TOKEN"

@@ -39,22 +39,22 @@ _PATHS = ("file_path", "notebook_path", "path")
 
 
 class LinkPreview(Struct, frozen=True, gc=False, kw_only=True):
-    """What strangers would see, all of it without what is taken out."""
+    """What strangers would see of a session."""
 
     title: str
     project: str | None
     messages: int
-    """Of the transcript and of all agents."""
+    """Messages in the transcript and of all agents."""
     agents: int
     calls: int
     tools: tuple[tuple[str, int], ...]
-    """How often each tool was used, the most used first."""
+    """How often each tool was used, most used first."""
     files: tuple[str, ...]
-    """Files that calls name, in order, at most 200."""
+    """Files that calls name, at most 200."""
     redacted: tuple[tuple[str, int], ...]
-    """How often something of a kind is taken out."""
+    """How many values of each kind are removed."""
     excerpts: tuple[str, ...]
-    """How the first things begin that people said."""
+    """Excerpts of the first messages, as they would be shown."""
 
 
 def build_preview(store: Store, scope: Scope, stored: StoredSession, words: Sequence[str] = ()) -> LinkPreview:

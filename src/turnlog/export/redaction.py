@@ -276,7 +276,7 @@ def redact_json(data: bytes, redactor: Redactor) -> bytes:
     value = _decode_json(data)
     if value is None:
         return redactor.redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-    return _write(_redact_value(value, redactor))
+    return _write(redact_value(value, redactor.redact, redactor.redact_field))
 
 
 def list_strings(data: bytes) -> Iterator[str]:
@@ -302,8 +302,13 @@ def list_strings(data: bytes) -> Iterator[str]:
             waiting += each
 
 
-def _redact_value(value: object, redactor: Redactor) -> object:
-    """Return a value without what is to be taken out; by a stack of its own, since data may be deep."""
+def redact_value(
+    value: object, redact: Callable[[str], str], redact_field: Callable[[str, str], str]
+) -> object:
+    """Return a value with its texts redacted, and those of fields by their names.
+
+    It is walked through by a stack of its own, since data may be deep.
+    """
     root: list[object] = [value]
     waiting: list[tuple[list[object] | dict[str, object], int | str]] = [(root, 0)]
     while waiting:
@@ -311,14 +316,14 @@ def _redact_value(value: object, redactor: Redactor) -> object:
         each = holder[key]  # type: ignore[index]
         if isinstance(each, str):
             named = isinstance(key, str)
-            new: object = redactor.redact_field(str(key), each) if named else redactor.redact(each)
+            new: object = redact_field(str(key), each) if named else redact(each)
             holder[key] = new  # type: ignore[index]
         elif isinstance(each, list):
             copied = list(each)
             holder[key] = copied  # type: ignore[index]
             waiting += [(copied, index) for index in range(len(copied))]
         elif isinstance(each, dict):
-            renamed = {redactor.redact(name): inner for name, inner in each.items()}
+            renamed = {redact(name): inner for name, inner in each.items()}
             holder[key] = renamed  # type: ignore[index]
             waiting += [(renamed, name) for name in renamed]
     return root[0]

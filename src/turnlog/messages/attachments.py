@@ -94,6 +94,7 @@ __all__ = [
     "RelevantMemory",
     "RemoteSessionChange",
     "RetractedTool",
+    "SHOWN_ATTACHMENTS",
     "SavedCopyFraming",
     "SelectedLinesInDiff",
     "SelectedLinesInIde",
@@ -992,6 +993,19 @@ class ThinkingDrop(AttachmentBase, tag="thinking_drop"):
     first_report_for_thread_in_process: bool | UnsetType = UNSET
     client_change: ClientChange | None | UnsetType = UNSET
 
+
+SHOWN_ATTACHMENTS: tuple[type[AttachmentBase], ...] = (
+    FileAttachment,
+    DirectoryAttachment,
+    SelectedLinesInIde,
+    SelectedLinesInDiff,
+    AgentMention,
+    StructuredOutput,
+    GoalStatus,
+    TaskStatus,
+    MaxTurnsReached,
+)
+"""Those that people see, besides what hooks said; all others are for the model alone."""
 
 Attachment = Open[
     HookSuccess

@@ -172,7 +172,10 @@ def build_app(
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 _NONE = re.compile(r"\bNone\b")
-_SHAPES = ("turnlog.server.", "turnlog.store.usage_", "turnlog.transcripts.usage.", "turnlog.ingest.upload_")
+_SHAPES = (
+    "turnlog.server.", "turnlog.store.usage_", "turnlog.transcripts.usage.", "turnlog.ingest.upload_",
+    "turnlog.export.link_preview",
+)  # fmt: skip
 """Where the classes are that the API answers."""
 _REFERENCE = "#/components/schemas/{name}"
 

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from turnlog.export.redaction import RedactionRules, Redactor, list_strings
+from turnlog.export.redaction import RedactionRules, Redactor, list_strings, redact_value
 from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
 from turnlog.server.audit import Auditor, Look
 from turnlog.server.errors import NotFoundError, RequestError, encode_failure
@@ -67,7 +67,7 @@ class LinkRedactor:
         """Return JSON without what is to be taken out."""
         with self._lock:
             self._learn()
-            value = _Walk(self).redact(msgspec.json.decode(body))
+            value = redact_value(msgspec.json.decode(body), self.redact_text, self.redact_field)
         try:
             return msgspec.json.encode(value)
         except (UnicodeEncodeError, RecursionError):
@@ -150,31 +150,6 @@ class LinkRedactor:
                 self._redactor.learn_lines((each.payload for each in found), list_strings)
                 first += len(found)
             self._deliveries = max(self._deliveries, first)
-
-
-class _Walk:
-    """The way through a value, by a stack of its own: data may be deep."""
-
-    def __init__(self, by: LinkRedactor) -> None:
-        self._by = by
-
-    def redact(self, value: object) -> object:
-        root: list[object] = [value]
-        waiting: list[tuple[list[object] | dict[str, object], int | str]] = [(root, 0)]
-        while waiting:
-            holder, at = waiting.pop()
-            each = holder[at]  # type: ignore[index]
-            if isinstance(each, str):
-                named = isinstance(at, str)
-                new = self._by.redact_field(str(at), each) if named else self._by.redact_text(each)
-                holder[at] = new  # type: ignore[index]
-            elif isinstance(each, list):
-                waiting += [(each, index) for index in range(len(each))]
-            elif isinstance(each, dict):
-                renamed = {self._by.redact_text(name): inner for name, inner in each.items()}
-                holder[at] = renamed  # type: ignore[index]
-                waiting += [(renamed, name) for name in renamed]
-        return root[0]
 
 
 class LinkRedactors:

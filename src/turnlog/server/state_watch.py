@@ -43,6 +43,7 @@ from turnlog.server.session_states import (
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.values import Recent, clean_optional, clean_text, head_of
+from turnlog.store.catalogue.feed import is_running
 from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
@@ -102,7 +103,8 @@ def _read(path: Path) -> SessionProcess | None:
 def _judge(told: SessionProcess, starts: Mapping[int, str]) -> ProcessState:
     if told.pid <= 0 or (told.pid_domain in _SYSTEMS and told.pid_domain != sys.platform):
         return ProcessState.UNKNOWN
-    if not _exists(told.pid):
+    # One that has ended may still be waited for.
+    if not is_running(told.pid) or _read_stat(told.pid)[:1] == ["Z"]:
         return ProcessState.GONE
     start = starts.get(told.pid)
     began = " ".join(str(told.proc_start).split())
@@ -111,16 +113,6 @@ def _judge(told: SessionProcess, starts: Mapping[int, str]) -> ProcessState:
         return ProcessState.ALIVE
     is_same = began == start
     return ProcessState.ALIVE if is_same else ProcessState.GONE
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError, OSError):
-        return True
-    return _read_stat(pid)[:1] != ["Z"]  # it has ended, and is only waited for
 
 
 def _list_starts(pids: list[int]) -> dict[int, str]:

@@ -2375,6 +2375,32 @@ export interface components {
             readonly message: string;
         };
         /**
+         * LinkPreview
+         * @description What strangers would see of a session.
+         */
+        readonly LinkPreview: {
+            readonly title: string;
+            readonly project: string | null;
+            /** @description Messages in the transcript and of all agents. */
+            readonly messages: number;
+            readonly agents: number;
+            readonly calls: number;
+            /** @description How often each tool was used, most used first. */
+            readonly tools: readonly (readonly [
+                string,
+                number
+            ])[];
+            /** @description Files that calls name, at most 200. */
+            readonly files: readonly string[];
+            /** @description How many values of each kind are removed. */
+            readonly redacted: readonly (readonly [
+                string,
+                number
+            ])[];
+            /** @description Excerpts of the first messages, as they would be shown. */
+            readonly excerpts: readonly string[];
+        };
+        /**
          * LinkPreviewRequest
          * @description Which session strangers would see.
          */
@@ -3136,32 +3162,6 @@ export interface components {
             readonly opened: number;
             /** @description The last time. */
             readonly opened_at: string | null;
-        };
-        /**
-         * SharedPreview
-         * @description What strangers would see of a session.
-         */
-        readonly SharedPreview: {
-            readonly title: string;
-            readonly project: string | null;
-            /** @description Messages in the transcript and of all agents. */
-            readonly messages: number;
-            readonly agents: number;
-            readonly calls: number;
-            /** @description How often each tool was used, most used first. */
-            readonly tools: readonly (readonly [
-                string,
-                number
-            ])[];
-            /** @description Files that calls name, at most 200. */
-            readonly files: readonly string[];
-            /** @description How many values of each kind are removed. */
-            readonly redacted: readonly (readonly [
-                string,
-                number
-            ])[];
-            /** @description Excerpts of the first messages, as they would be shown. */
-            readonly excerpts: readonly string[];
         };
         /**
          * Sidechain
@@ -6106,7 +6106,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["SharedPreview"];
+                    readonly "application/json": components["schemas"]["LinkPreview"];
                 };
             };
             /** @description Any failure */

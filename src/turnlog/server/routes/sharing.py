@@ -15,7 +15,7 @@ from litestar import delete, get, post, put
 from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
-from turnlog.export.link_preview import build_preview
+from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.server.audit import GivenSession, GivenVisit, Visit, build_entry, get_own, may_change
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
@@ -84,25 +84,6 @@ class CreatedLink(Struct, frozen=True, gc=False, kw_only=True):
     link: SharedLink
     path: str
     """The path on this server. It is the secret, and is shown only once."""
-
-
-class SharedPreview(Struct, frozen=True, gc=False, kw_only=True):
-    """What strangers would see of a session."""
-
-    title: str
-    project: str | None
-    messages: int
-    """Messages in the transcript and of all agents."""
-    agents: int
-    calls: int
-    tools: tuple[tuple[str, int], ...]
-    """How often each tool was used, most used first."""
-    files: tuple[str, ...]
-    """Files that calls name, at most 200."""
-    redacted: tuple[tuple[str, int], ...]
-    """How many values of each kind are removed."""
-    excerpts: tuple[str, ...]
-    """Excerpts of the first messages, as they would be shown."""
 
 
 _Key = Annotated[str, Meta(max_length=200)]
@@ -308,14 +289,14 @@ def preview_link(
     visible: GivenScope,
     visit: GivenVisit,
     context: GivenContext,
-) -> SharedPreview:
+) -> LinkPreview:
     """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkPreviewRequest)
     session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
     return view(
-        SharedPreview,
+        LinkPreview,
         found,
         title=head_of(found.title),
         tools=tuple((clean_text(name), times) for name, times in found.tools),

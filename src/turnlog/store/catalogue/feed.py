@@ -34,7 +34,7 @@ def name_holder() -> str:
 def is_gone(holder: str) -> bool:
     """Tell whether a holder is a process of this machine that ended."""
     host, pid, _ = holder.rsplit("/", 2)
-    return host == _name_host() and not _is_running(int(pid))
+    return host == _name_host() and not is_running(int(pid))
 
 
 def _name_host() -> str:
@@ -46,14 +46,15 @@ def _name_host() -> str:
     return f"{platform.node()}{space}"
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Tell whether a process of this machine runs; where nobody can know, it does."""
     if os.name != "posix":
-        return True  # there, asking by signal would end the process; the lease expires in time
+        return True  # there, asking by signal would end the process; a lease expires in time
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):
         return True
     return True
 

@@ -197,20 +197,7 @@ ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(
 
 ATTACHMENT_RULES: Mapping[type, Rule] = MappingProxyType(
     dict.fromkeys(attachments.HOOK_ATTACHMENTS, Rule.HOOK)
-    | dict.fromkeys(
-        (
-            attachments.FileAttachment,
-            attachments.DirectoryAttachment,
-            attachments.SelectedLinesInIde,
-            attachments.SelectedLinesInDiff,
-            attachments.AgentMention,
-            attachments.StructuredOutput,
-            attachments.GoalStatus,
-            attachments.TaskStatus,
-            attachments.MaxTurnsReached,
-        ),
-        Rule.CONTEXT_SHOWN,
-    )
+    | dict.fromkeys(attachments.SHOWN_ATTACHMENTS, Rule.CONTEXT_SHOWN)
     | {UnknownAttachment: Rule.UNKNOWN}
 )
 """The rule of attachments; what is not listed is context for the model alone."""

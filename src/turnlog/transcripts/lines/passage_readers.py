@@ -69,21 +69,7 @@ _TOOL_ERROR = "<tool_use_error>"
 
 _Reader = Callable[[Any], list[Passage]]
 
-_SEEN = frozenset(
-    {
-        attachments.FileAttachment,
-        attachments.DirectoryAttachment,
-        attachments.SelectedLinesInIde,
-        attachments.SelectedLinesInDiff,
-        attachments.AgentMention,
-        attachments.StructuredOutput,
-        attachments.GoalStatus,
-        attachments.TaskStatus,
-        attachments.MaxTurnsReached,
-        attachments.UnknownAttachment,
-    }
-)
-"""The attachments that people see; all others are for the model alone."""
+_SEEN = frozenset({*attachments.SHOWN_ATTACHMENTS, attachments.UnknownAttachment})
 _HOOKS = frozenset(attachments.HOOK_ATTACHMENTS)
 _FAILED_HOOKS = frozenset(
     {attachments.HookBlockingError, attachments.HookErrorDuringExecution, attachments.HookNonBlockingError}
