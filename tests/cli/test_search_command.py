@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import invoke, run, show_in_terminal
+from turnlog.cli.plain_text import cell_width
 from turnlog.testing import make_line
 
 ESCAPE = "\x1b"
@@ -78,6 +79,27 @@ def test_a_terminal_marks_what_was_found_and_a_pipe_does_not(home: dict[str, str
     assert ESCAPE.encode() not in run("search", "schön", env=home).stdout
     shown = show_in_terminal("search", "schon", "--no-pager", env=home)
     assert f"{ESCAPE}[31m{ESCAPE}[1mschön{ESCAPE}[0m" in shown.text
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_snippets_are_wrapped_between_words_on_a_terminal_alone(
+    home: dict[str, str], tmp_path: Path, width: int
+) -> None:
+    file = tmp_path / "claude" / "projects" / "-w" / "wrapped.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    words = " ".join(f"lantern{number} 灯籠" for number in range(12))
+    file.write_bytes(make_line(session_id="wrapped", text=words))
+    assert invoke("sync", str(file.parent), env=home).exit_code == 0
+    shown = show_in_terminal("search", "lantern5", "--no-pager", "--no-color", env=home, size=(40, width))
+
+    def pick(text: str) -> list[str]:
+        return [line for line in text.splitlines() if line.startswith("    ") and "灯籠" in line]
+
+    snippet = pick(shown.text)
+    assert len(snippet) > 1
+    assert all(cell_width(line) <= width for line in snippet)
+    [piped] = pick(invoke("search", "lantern5", env=home).stdout)
+    assert " ".join(line.strip() for line in snippet) == piped.strip()
 
 
 def test_nothing_in_a_hit_acts_on_a_terminal(home: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ each with the command that shows it in place; programs get a document.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -30,6 +31,7 @@ from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit, SearchOrder
 
 _LONGEST_TITLE = 100
+_INDENT = "    "
 _NAMES = {
     "tool-input": "{tool} input",
     "tool-output": "{tool} output",
@@ -105,10 +107,12 @@ def _valid(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-def render_hits(hits: Sequence[Hit], names: Mapping[str, str], *, color: bool) -> Iterator[str]:
+def render_hits(
+    hits: Sequence[Hit], names: Mapping[str, str], *, color: bool, width: int | None = None
+) -> Iterator[str]:
     """Yield hits for people, each under its session, with the command that leads to it.
 
-    `names` says by what commands know sessions, by their keys.
+    `names` says by what commands know sessions, by their keys. Snippets are wrapped at a `width`.
     """
     groups: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -118,7 +122,7 @@ def render_hits(hits: Sequence[Hit], names: Mapping[str, str], *, color: bool) -
             yield ""
         yield _render_session(group[0], color)
         for hit in group:
-            yield from _render_hit(hit, names, color)
+            yield from _render_hit(hit, names, color, width)
 
 
 def _render_session(hit: Hit, color: bool) -> str:
@@ -127,7 +131,7 @@ def _render_session(hit: Hit, color: bool) -> str:
     return _paint(title, color, bold=True) + (f"  {_paint(where, color, dim=True)}" if where else "")
 
 
-def _render_hit(hit: Hit, names: Mapping[str, str], color: bool) -> Iterator[str]:
+def _render_hit(hit: Hit, names: Mapping[str, str], color: bool, width: int | None) -> Iterator[str]:
     moment = find_moment(hit.time)
     when = f"{local_time(moment):%Y-%m-%d %H:%M}" if moment is not None else " " * 16
     name = clean_line(_NAMES.get(hit.kind, hit.kind).format(tool=hit.tool or "tool")).strip()
@@ -135,10 +139,10 @@ def _render_hit(hit: Hit, names: Mapping[str, str], color: bool) -> Iterator[str
     error = _paint(" failed", color, fg="red") if hit.is_error else ""
     what = _paint(name, color, fg="cyan") + error + _paint(agent, color, dim=True)
     yield f"  {_paint(when, color, dim=True)}  {what}"
-    yield f"    {_render_snippet(hit.snippet, color)}"
+    yield from f"{_INDENT}{_render_snippet(hit.snippet, color, width)}".split("\n")
     command = _show_command(hit, names)
     if command is not None:
-        yield f"    {_paint(command, color, dim=True)}"
+        yield f"{_INDENT}{_paint(command, color, dim=True)}"
 
 
 def _show_command(hit: Hit, names: Mapping[str, str]) -> str | None:
@@ -152,14 +156,34 @@ def _show_command(hit: Hit, names: Mapping[str, str]) -> str | None:
     return f"{command} --message {hit.message}{agent}"
 
 
-def _render_snippet(snippet: Snippet, color: bool) -> str:
-    pieces, at = [], 0
+def _render_snippet(snippet: Snippet, color: bool, width: int | None) -> str:
+    pieces, at = list[tuple[str, bool]](), 0
     for start, end in snippet.marks:
-        pieces.append(clean(snippet.text[at:start]))
-        pieces.append(_paint(clean(snippet.text[start:end]), color, fg="red", bold=True))
+        pieces += (clean(snippet.text[at:start]), False), (clean(snippet.text[start:end]), True)
         at = end
-    pieces.append(clean(snippet.text[at:]))
-    return "".join(pieces)
+    pieces.append((clean(snippet.text[at:]), False))
+    if width is not None:
+        pieces = _wrap(pieces, width - len(_INDENT))
+    return "".join(_paint(text, color, fg="red", bold=True) if marked else text for text, marked in pieces)
+
+
+def _wrap(pieces: list[tuple[str, bool]], width: int) -> list[tuple[str, bool]]:
+    """Break lines at spaces where the next word would not fit; a word may go over several pieces."""
+    text = "".join(piece for piece, _ in pieces)
+    breaks, column = set[int](), 0
+    for word in re.finditer(r"\S+", text):
+        needed = cell_width(word[0])
+        if column and column + 1 + needed > width:
+            breaks.add(word.start() - 1)
+            column = needed
+        else:
+            column += needed + (1 if column else 0)
+    wrapped, at = [], 0
+    for piece, marked in pieces:
+        broken = (f"\n{_INDENT}" if at + n in breaks else each for n, each in enumerate(piece))
+        wrapped.append(("".join(broken), marked))
+        at += len(piece)
+    return wrapped
 
 
 def _paint(text: str, color: bool, **style: bool | str) -> str:
@@ -230,7 +254,8 @@ def search_command(
     if output.as_json:
         output.print_json(SearchDocument(hits=tuple(map(_build_item, page.hits)), next=page.next))
     elif page.hits:
-        output.print(render_hits(page.hits, names, color=output.has_color))
+        width = output.width if output.is_terminal else None
+        output.print(render_hits(page.hits, names, color=output.has_color, width=width))
     if page.unreadable:
         warn(f"{page.unreadable:,} texts could not be read; run `turnlog verify` for details")
     if not page.hits:
