@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -11,14 +12,16 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from turnlog.cli.program import program
+from turnlog.cli.program import run as run_program
 
 TURNLOG = (sys.executable, "-m", "turnlog")
 TIMEOUT = 60
@@ -61,6 +64,24 @@ def invoke(*args: str | Path, env: Mapping[str, str] | None = None) -> Result:
     """Run a command in this process."""
     cleared: dict[str, str | None] = dict.fromkeys(("NO_COLOR", "FORCE_COLOR", "PAGER", "TURNLOG_PAGER"))
     return CliRunner(env={**cleared, **(env or {})}).invoke(program, [*map(str, args)], prog_name="turnlog")
+
+
+def run_here(
+    *args: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Do as `run` in this process, which takes a tenth of the time: for all but what is about processes."""
+    kept = environment(env)
+    runner = CliRunner(env={**{name: None for name in os.environ if name not in kept}, **kept})
+    with contextlib.chdir(cwd or Path.cwd()):
+        done = runner.invoke(_Program("turnlog"), [*map(str, args)], input=stdin)
+    return subprocess.CompletedProcess(args, done.exit_code, done.stdout_bytes, done.stderr_bytes)
+
+
+class _Program(click.Command):
+    """The program with its own way of telling errors, not click's."""
+
+    def main(self, args: Sequence[str] | None = None, *_: object, **__: object) -> NoReturn:
+        sys.exit(run_program([*(args or ())]))
 
 
 def show_in_terminal(

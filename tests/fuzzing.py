@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import turnlog
-from turnlog.messages.lazy import view_all
+from all_views import view_all
 
 DATA = Path(__file__).parent / "data"
 _PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"null", b"true", b"0", b"-1", b"1e999", b"9" * 400]

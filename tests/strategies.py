@@ -11,7 +11,7 @@ from turnlog.messages.control.frames import CONTROL_TYPES, REQUESTS
 from turnlog.messages.entries import MetadataEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.hook_events import HOOK_EVENTS
-from turnlog.messages.sdk.stream import STREAM_TYPES, SYSTEM_SUBTYPES
+from turnlog.messages.sdk.messages import STREAM_TYPES, SYSTEM_SUBTYPES
 from turnlog.messages.system import SystemSubtype
 
 TYPES = [

@@ -15,7 +15,7 @@ from turnlog.messages import Dialect
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import CallState, Session, validate
-from turnlog.transcripts.agent_status import AgentPhase, Why, advance
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason, advance
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -98,5 +98,5 @@ def test_hooks_tell_who_waits_for_a_person(tmp_path: Path) -> None:
         for delivery in store.list_deliveries(LOCAL):
             status = advance(status, delivery)
         assert status is not None
-        assert (status.phase, status.why) == (AgentPhase.NEEDS_YOU, Why.PERMISSION)
+        assert (status.phase, status.why) == (AgentPhase.NEEDS_YOU, WaitReason.PERMISSION)
         assert status.since_ns <= NOW.timestamp() * 1e9

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 import pytest
 
+from golden import walk
 from turnlog.messages import attachments
 from turnlog.messages.attachments import Attachment, QueuedCommand, UnknownAttachment
 from turnlog.messages.base import UNSET, Value
@@ -121,17 +121,6 @@ REPORTED_ONLY = [
 
 def type_of(sample: bytes) -> str:
     return str(json.loads(sample)["type"])
-
-
-def walk(value: object) -> Iterator[Value]:
-    """Yield every struct within `value`, itself included."""
-    if isinstance(value, Value):
-        yield value
-        for name in value.__struct_fields__:
-            yield from walk(getattr(value, name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from walk(item)
 
 
 def fields_set_in_samples() -> dict[str, set[type]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import pytest
 from msgspec import Raw
 
 import turnlog
 from turnlog import UNSET, Dialect, ProblemKind
-from turnlog.messages.base import UnknownBlock, UnknownField
+from turnlog.messages.base import UnknownBlock, UnknownField, Value
 from turnlog.messages.blocks import TextBlock
 from turnlog.messages.entries import AssistantEntry, UnknownEntry, UserEntry
 from turnlog.messages.envelope import Envelope
@@ -285,3 +286,12 @@ def test_what_is_no_text_cannot_be_encoded() -> None:
 
 def test_any_buffer_of_bytes_is_taken() -> None:
     assert turnlog.decode(memoryview(PROMPT)) == turnlog.decode(bytearray(PROMPT)) == turnlog.decode(PROMPT)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["attachments", "entries", "envelope", "message", "metadata"])
+def test_the_first_line_need_not_wait_for_annotations_to_be_evaluated(name: str) -> None:
+    module = import_module(f"turnlog.messages.{name}")
+    kinds = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Value)]
+    own = [each for each in kinds if each.__module__ == module.__name__]
+    assert own
+    assert [each for each in own if any(isinstance(told, str) for told in each.__annotations__.values())] == []

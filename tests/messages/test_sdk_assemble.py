@@ -16,9 +16,14 @@ from turnlog.messages.base import UNSET
 from turnlog.messages.blocks import CompactionBlock, TextBlock, ThinkingBlock, ToolUseBlock
 from turnlog.messages.message import StopReason, Usage
 from turnlog.messages.salvage import Problem, ProblemKind, view
-from turnlog.messages.sdk.assembly import AssembledMessage, MessageAssembler, Thread
-from turnlog.messages.sdk.messages import AssistantMessage, PartialAssistantMessage, StreamEvent
-from turnlog.messages.sdk.stream import StreamHead, find_class
+from turnlog.messages.sdk.messages import (
+    AssistantMessage,
+    PartialAssistantMessage,
+    StreamEvent,
+    StreamHead,
+    find_class,
+)
+from turnlog.messages.sdk.stream import AssembledMessage, MessageAssembler, Thread
 
 MAIN = Thread("s-1")
 STREAMS = ["assemble-blocks", "assemble-api-side", "assemble-interleaved"]

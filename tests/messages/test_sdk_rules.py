@@ -10,35 +10,14 @@ from turnlog.messages.message import Message, StopReason, Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.sdk.messages import (
     AssistantMessage,
-    MessageStop,
-    PartialAssistantMessage,
-    ResultMessage,
-    ResultSubtype,
-    ToolProgressMessage,
-    UserMessage,
-    UserMessageReplay,
-)
-from turnlog.messages.sdk.stream import (
-    Effect,
-    Role,
-    RunTotals,
-    Task,
-    drop_retracted,
-    effect_of,
-    ends_turn,
-    has_failed,
-    is_detached,
-    is_idle,
-    list_retracted,
-    merge_answers,
-    merge_task,
-    total,
-)
-from turnlog.messages.sdk.system_messages import (
     HookProgressMessage,
     HookStartedMessage,
     InformationalMessage,
+    MessageStop,
     ModelRefusalFallbackMessage,
+    PartialAssistantMessage,
+    ResultMessage,
+    ResultSubtype,
     SessionState,
     SessionStateChangedMessage,
     Status,
@@ -51,6 +30,25 @@ from turnlog.messages.sdk.system_messages import (
     TaskState,
     TaskUpdatedMessage,
     TaskUsage,
+    ToolProgressMessage,
+    UserMessage,
+    UserMessageReplay,
+    has_failed,
+)
+from turnlog.messages.sdk.stream import (
+    Effect,
+    Role,
+    RunTotals,
+    Task,
+    drop_retracted,
+    effect_of,
+    ends_turn,
+    is_detached,
+    is_idle,
+    list_retracted,
+    merge_answers,
+    merge_task,
+    total,
 )
 
 

@@ -19,7 +19,7 @@ from turnlog.messages.system import StopHookSummary
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.agent_status import AgentPhase, Why, advance
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason, advance
 from turnlog.transcripts.hooks import EVENTS, DeliveryFilter, HookDelivery
 from turnlog.transcripts.usage.prices import Prices
 
@@ -94,13 +94,13 @@ def test_nothing_was_put_aside_and_nothing_is_left(folder: Path) -> None:
 
 def test_the_states_go_as_they_should(store: MaintainedStore, scenario: Scenario) -> None:
     status = None
-    phases: list[tuple[AgentPhase, Why | None]] = []
+    phases: list[tuple[AgentPhase, WaitReason | None]] = []
     for delivery in list_deliveries(store, scenario):
         status = advance(status, delivery)
         state = (status.phase, status.why)
         if not phases or phases[-1] != state:
             phases.append(state)
-    turn = [(AgentPhase.AUTONOMOUS, None), (AgentPhase.NEEDS_YOU, Why.TURN_ENDED)]
+    turn = [(AgentPhase.AUTONOMOUS, None), (AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED)]
     [run] = scenario.runs
     assert phases == [(AgentPhase.IDLE, None), *(turn * len(run.steps)), (AgentPhase.ENDED, None)]
 

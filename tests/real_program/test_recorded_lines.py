@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from all_views import tool_names, view_all
 from real_program.recordings import Recording
 from turnlog import Line
 from turnlog.messages.hook_events import BaseHookInput
-from turnlog.messages.lazy import tool_names, view_all
-from turnlog.messages.sdk.assembly import AssembledMessage, MessageAssembler
 from turnlog.messages.sdk.messages import PartialAssistantMessage
+from turnlog.messages.sdk.stream import AssembledMessage, MessageAssembler
 from turnlog.transcripts import build_calls
 
 _WRONG = (b"toolu_unheard_of", b"toolu_misused")

@@ -7,7 +7,8 @@ from itertools import pairwise
 import turnlog
 from real_program.recordings import Recording
 from real_program.script import Interrupt, Run, Say, Stop
-from turnlog.transcripts import AgentLink, Author, Fate, Lane, Message, Rule
+from turnlog.transcripts import AgentLink, Author, Lane, Message, Rule
+from turnlog.transcripts.conversation.messages import LineDisplay
 
 
 def _texts(messages: tuple[Message, ...], rule: Rule) -> list[str]:
@@ -46,7 +47,10 @@ def test_each_line_has_a_place_and_what_is_shown_is_known(any_recording: Recordi
     session = any_recording.whole
     assert len(session.placements) == len(session.lines)
     assert Rule.UNKNOWN not in {each.rule for each in session.placements}
-    assert {each.fate for each in session.placements if each.message is None} <= {Fate.HIDDEN, Fate.STATE}
+    assert {each.display for each in session.placements if each.message is None} <= {
+        LineDisplay.HIDDEN,
+        LineDisplay.STATE,
+    }
 
 
 def test_the_tree_has_one_root_and_no_forks(any_recording: Recording) -> None:

@@ -85,7 +85,7 @@ class Pushed:
         [found] = [each for each in find_sessions(self.store, LOCAL, session_id) if each.person == person]
         return found
 
-    def settle(self) -> int:
+    def combine_states(self) -> int:
         """Wait until nothing is written any more of what was pushed before, and return where the feed is."""
         last = -1
         while last != (last := self.store.read_feed(LOCAL).last):

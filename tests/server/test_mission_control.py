@@ -22,7 +22,7 @@ from turnlog.server.session_states import Column, StateChange
 from turnlog.server.state_watch import StateTracker, StateWatch
 from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
-from turnlog.transcripts.agent_status import Why
+from turnlog.transcripts.agent_status import WaitReason
 
 
 @pytest.fixture
@@ -358,5 +358,5 @@ def test_what_changes_without_a_word_is_noticed_later(store: MaintainedStore, pl
     assert (change.before, change.state.column, change.state.why) == (
         Column.WORKING,
         Column.DONE,
-        Why.TURN_ENDED,
+        WaitReason.TURN_ENDED,
     )

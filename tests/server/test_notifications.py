@@ -36,7 +36,7 @@ from turnlog.server.requests import ServerContext
 from turnlog.server.session_states import Column, Evidence, SessionState, StateChange
 from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
-from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason
 
 PATIENCE = 60.0
 NOW = time.time_ns()
@@ -86,7 +86,7 @@ def listening_on(*statuses: int) -> Iterator[Listener]:
 
 
 def change(
-    phase: AgentPhase, why: Why | None = None, *, before: Column | None = Column.WORKING, ago: float = 0
+    phase: AgentPhase, why: WaitReason | None = None, *, before: Column | None = Column.WORKING, ago: float = 0
 ) -> StateChange:
     state = SessionState(
         phase=phase, why=why, since_ns=NOW - round(ago * 1e9), evidence=Evidence.HOOKS, seen_ns=NOW
@@ -94,8 +94,8 @@ def change(
     return StateChange(session_id="s1", before=before, state=state, title="Make tea", project="/work/tea")
 
 
-ASKS = change(AgentPhase.NEEDS_YOU, Why.PERMISSION)
-ENDS = change(AgentPhase.NEEDS_YOU, Why.TURN_ENDED)
+ASKS = change(AgentPhase.NEEDS_YOU, WaitReason.PERMISSION)
+ENDS = change(AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ ENDS = change(AgentPhase.NEEDS_YOU, Why.TURN_ENDED)
         (change(AgentPhase.ENDED), Occasion.ENDS),
         (change(AgentPhase.IDLE), None),
         (change(AgentPhase.AUTONOMOUS), None),
-        (change(AgentPhase.NEEDS_YOU, Why.FAILED), Occasion.WAITS),
-        (change(AgentPhase.NEEDS_YOU, Why.IDLE, before=Column.DONE), None),
-        (change(AgentPhase.NEEDS_YOU, Why.PERMISSION, ago=600), None),
+        (change(AgentPhase.NEEDS_YOU, WaitReason.FAILED), Occasion.WAITS),
+        (change(AgentPhase.NEEDS_YOU, WaitReason.IDLE, before=Column.DONE), None),
+        (change(AgentPhase.NEEDS_YOU, WaitReason.PERMISSION, ago=600), None),
     ],
 )
 def test_what_is_an_occasion(told: StateChange, expected: Occasion | None) -> None:
@@ -123,7 +123,7 @@ def test_what_is_an_occasion(told: StateChange, expected: Occasion | None) -> No
 
 
 def test_that_it_waits_is_told_to_who_does_not_hear_of_ends() -> None:
-    idle = change(AgentPhase.NEEDS_YOU, Why.IDLE, before=Column.DONE)
+    idle = change(AgentPhase.NEEDS_YOU, WaitReason.IDLE, before=Column.DONE)
     assert find_occasion(idle, (Occasion.WAITS,), NOW) is Occasion.WAITS
     assert find_occasion(ENDS, (Occasion.WAITS,), NOW) is None
 

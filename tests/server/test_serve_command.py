@@ -23,7 +23,7 @@ from command_line import TIMEOUT, TURNLOG, environment, run, show_in_terminal
 from turnlog.cli.serve import has_screen
 from turnlog.demo import PLAYS
 from turnlog.server.http_server import build_url, listen
-from turnlog.server.processes import AlreadyServingError, Presence, claim
+from turnlog.server.processes import AlreadyServingError, RunningServer, hold_server_lock
 
 SERVE = (*TURNLOG, "serve", "--no-browser", "--json")
 SOON = 15.0
@@ -360,16 +360,16 @@ def test_a_browser_is_opened_only_where_it_has_a_window(env: dict[str, str], pla
 
 
 def test_there_is_one_server_for_a_home(tmp_path: Path) -> None:
-    presence = Presence(pid=1, url="http://x", host="x", port=1, started_at=0.0)
+    presence = RunningServer(pid=1, url="http://x", host="x", port=1, started_at=0.0)
     (tmp_path / "server.json").write_text("what a killed one left")
-    with claim(tmp_path) as first:
-        with pytest.raises(AlreadyServingError, match="is starting"), claim(tmp_path):
+    with hold_server_lock(tmp_path) as first:
+        with pytest.raises(AlreadyServingError, match="is starting"), hold_server_lock(tmp_path):
             pass
-        first.announce(presence)
-        with pytest.raises(AlreadyServingError, match="at http://x") as raised, claim(tmp_path):
+        first(presence)
+        with pytest.raises(AlreadyServingError, match="at http://x") as raised, hold_server_lock(tmp_path):
             pass
         assert raised.value.presence == presence
-    with claim(tmp_path):
+    with hold_server_lock(tmp_path):
         assert (tmp_path / "server.json").read_bytes() == b""
     assert list(tmp_path.iterdir()) == []
 

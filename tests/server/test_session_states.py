@@ -12,6 +12,8 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
+from turnlog.cli.accounts import name_state
+from turnlog.export.secret_patterns import settle
 from turnlog.server.routes.mission_control import find_compaction, find_limit
 from turnlog.server.session_states import (
     Column,
@@ -29,14 +31,12 @@ from turnlog.server.session_states import (
     build_intervals,
     clip,
     find_column,
-    judge,
-    name_state,
+    infer_state,
     read_question,
-    settle,
     sum_waits,
 )
 from turnlog.server.state_watch import find_processes
-from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason
 
 SECOND = 1_000_000_000
 NOW = 1_000_000 * SECOND
@@ -45,14 +45,18 @@ NOW = 1_000_000 * SECOND
 @pytest.mark.parametrize(
     ("phase", "why", "column"),
     [
-        *((AgentPhase.NEEDS_YOU, why, Column.NEEDS_YOU) for why in Why if why is not Why.TURN_ENDED),
-        (AgentPhase.NEEDS_YOU, Why.TURN_ENDED, Column.DONE),
+        *(
+            (AgentPhase.NEEDS_YOU, why, Column.NEEDS_YOU)
+            for why in WaitReason
+            if why is not WaitReason.TURN_ENDED
+        ),
+        (AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED, Column.DONE),
         (AgentPhase.AUTONOMOUS, None, Column.WORKING),
         (AgentPhase.IDLE, None, Column.DONE),
         (AgentPhase.ENDED, None, Column.DONE),
     ],
 )
-def test_each_state_has_its_column(phase: AgentPhase, why: Why | None, column: Column) -> None:
+def test_each_state_has_its_column(phase: AgentPhase, why: WaitReason | None, column: Column) -> None:
     assert find_column(phase, why) is column
 
 
@@ -73,52 +77,52 @@ def call(name: str) -> OpenCall:
     [
         (None, (), (AgentPhase.IDLE, None)),
         (prompt(), (), (AgentPhase.AUTONOMOUS, None)),
-        (answer(complete=True), (), (AgentPhase.NEEDS_YOU, Why.TURN_ENDED)),
+        (answer(complete=True), (), (AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED)),
         (answer(complete=None), (), (AgentPhase.AUTONOMOUS, None)),
         (answer(complete=False), (), (AgentPhase.AUTONOMOUS, None)),
         (answer(complete=True, calls=1), (), (AgentPhase.AUTONOMOUS, None)),
         (answer(calls=1), (call("Bash"),), (AgentPhase.AUTONOMOUS, None)),
-        (answer(calls=1), (call("AskUserQuestion"),), (AgentPhase.NEEDS_YOU, Why.QUESTION)),
-        (answer(calls=2), (call("Bash"), call("ExitPlanMode")), (AgentPhase.NEEDS_YOU, Why.PLAN)),
-        (answer(error="529 Overloaded"), (), (AgentPhase.NEEDS_YOU, Why.FAILED)),
-        (answer(aborted=True), (), (AgentPhase.NEEDS_YOU, Why.TURN_ENDED)),
+        (answer(calls=1), (call("AskUserQuestion"),), (AgentPhase.NEEDS_YOU, WaitReason.QUESTION)),
+        (answer(calls=2), (call("Bash"), call("ExitPlanMode")), (AgentPhase.NEEDS_YOU, WaitReason.PLAN)),
+        (answer(error="529 Overloaded"), (), (AgentPhase.NEEDS_YOU, WaitReason.FAILED)),
+        (answer(aborted=True), (), (AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED)),
         (
             LastMessage(kind=LastKind.INTERRUPTION, at_ns=NOW),
             (call("Bash"),),
-            (AgentPhase.NEEDS_YOU, Why.TURN_ENDED),
+            (AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED),
         ),
     ],
 )
 def test_the_end_of_a_transcript_tells_the_state(
-    last: LastMessage | None, calls: tuple[OpenCall, ...], expected: tuple[AgentPhase, Why | None]
+    last: LastMessage | None, calls: tuple[OpenCall, ...], expected: tuple[AgentPhase, WaitReason | None]
 ) -> None:
-    state = judge(Transcript(last=last, calls=calls, seen_ns=NOW - SECOND), NOW)
+    state = infer_state(Transcript(last=last, calls=calls, seen_ns=NOW - SECOND), NOW)
     assert (state.phase, state.why, state.evidence) == (*expected, Evidence.TRANSCRIPT)
 
 
 def test_an_answer_that_does_not_say_it_is_complete_is_taken_for_it_after_a_while() -> None:
     transcript = Transcript(last=answer(complete=None), seen_ns=NOW)
-    assert judge(transcript, NOW + 100 * SECOND).phase is AgentPhase.AUTONOMOUS
-    assert judge(transcript, NOW + 200 * SECOND).why is Why.TURN_ENDED
+    assert infer_state(transcript, NOW + 100 * SECOND).phase is AgentPhase.AUTONOMOUS
+    assert infer_state(transcript, NOW + 200 * SECOND).why is WaitReason.TURN_ENDED
 
 
 def test_a_call_says_since_when_and_what() -> None:
-    state = judge(Transcript(last=answer(calls=1), calls=(call("Bash"),), seen_ns=NOW), NOW)
+    state = infer_state(Transcript(last=answer(calls=1), calls=(call("Bash"),), seen_ns=NOW), NOW)
     assert (state.tool_name, state.tool_use_id, state.since_ns) == ("Bash", "t1", NOW - 4 * SECOND)
-    after = judge(Transcript(last=answer(calls=1, results_ns=NOW - SECOND), seen_ns=NOW), NOW)
+    after = infer_state(Transcript(last=answer(calls=1, results_ns=NOW - SECOND), seen_ns=NOW), NOW)
     assert (after.tool_name, after.since_ns) == (None, NOW - SECOND)
 
 
 def state(
-    phase: AgentPhase, why: Why | None = None, *, ago: int, evidence: Evidence = Evidence.HOOKS
+    phase: AgentPhase, why: WaitReason | None = None, *, ago: int, evidence: Evidence = Evidence.HOOKS
 ) -> SessionState:
     at = NOW - ago * SECOND
     return SessionState(phase=phase, why=why, since_ns=at, evidence=evidence, seen_ns=at)
 
 
 WORKS = state(AgentPhase.AUTONOMOUS, ago=60)
-ASKS = state(AgentPhase.NEEDS_YOU, Why.PERMISSION, ago=60)
-INTERRUPTED = state(AgentPhase.NEEDS_YOU, Why.TURN_ENDED, ago=10, evidence=Evidence.TRANSCRIPT)
+ASKS = state(AgentPhase.NEEDS_YOU, WaitReason.PERMISSION, ago=60)
+INTERRUPTED = state(AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED, ago=10, evidence=Evidence.TRANSCRIPT)
 EARLIER = state(AgentPhase.AUTONOMOUS, ago=90, evidence=Evidence.TRANSCRIPT)
 
 
@@ -164,7 +168,7 @@ def test_nobody_works_for_hours_without_a_sign_unless_the_process_lives() -> Non
         (WORKS, ListedState.WORKING),
         (ASKS, ListedState.NEEDS_YOU),
         (INTERRUPTED, ListedState.DONE),
-        (state(AgentPhase.NEEDS_YOU, Why.FAILED, ago=1), ListedState.STOPPED),
+        (state(AgentPhase.NEEDS_YOU, WaitReason.FAILED, ago=1), ListedState.STOPPED),
         (replace(state(AgentPhase.ENDED, ago=1), cut_off=True), ListedState.STOPPED),
         (state(AgentPhase.ENDED, ago=1), ListedState.DONE),
         (state(AgentPhase.IDLE, ago=1), ListedState.IDLE),

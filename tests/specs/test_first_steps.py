@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import invoke, run, show_in_terminal
+from command_line import invoke, run_here, show_in_terminal
 from server_app import serving
 from turnlog.testing import make_line
 
@@ -47,7 +47,7 @@ class Machine:
 
     def run(self, *args: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
         """Run a command in the folder to work in."""
-        ran = run(*args, env=self.env, cwd=self.work, stdin=stdin)
+        ran = run_here(*args, env=self.env, cwd=self.work, stdin=stdin)
         return ran.returncode, ran.stdout.decode(), ran.stderr.decode()
 
 

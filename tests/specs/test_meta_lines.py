@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from command_line import run
+from command_line import run_here
 from reader_views import CONFIG, ask, export, served, show, write_000, write_002, write_004
 from turnlog import decode, encode, read
 from turnlog.export.formats import Format
@@ -22,7 +22,7 @@ from turnlog.integrations.mcp import build_server
 from turnlog.messages.system import SystemNotice
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
-from turnlog.transcripts.conversation.messages import Fate, Rule
+from turnlog.transcripts.conversation.messages import LineDisplay, Rule
 
 HIDDEN = ("config loaded", "by its subtype", "by its flag")
 
@@ -36,7 +36,7 @@ def test_show_leaves_metadata_out(tmp_path: Path, options: tuple[str, ...]) -> N
 
 
 def test_the_raw_view_has_it(tmp_path: Path) -> None:
-    shown = run("show", write_000(tmp_path, CONFIG), "--raw").stdout.decode()
+    shown = run_here("show", write_000(tmp_path, CONFIG), "--raw").stdout.decode()
     assert all(text in shown for text in HIDDEN)
 
 
@@ -61,7 +61,7 @@ def test_hiding_renumbers_nothing(tmp_path: Path) -> None:
         (3, Rule.META, True),
         (4, Rule.ANSWER, False),
     ]
-    assert {placement.fate for placement in session.placements[1:4]} == {Fate.HIDDEN}
+    assert {placement.display for placement in session.placements[1:4]} == {LineDisplay.HIDDEN}
 
 
 def test_what_is_asked_for_by_its_number_is_shown(tmp_path: Path) -> None:

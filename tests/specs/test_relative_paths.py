@@ -10,7 +10,7 @@ import pytest
 import turnlog
 from api_archive import Writer, call
 from command_line import invoke
-from turnlog.transcripts.calls import Touched
+from turnlog.transcripts.calls import TouchedFile
 
 NAME = "4e1a7000-0000-4000-8000-000000000001"
 
@@ -68,7 +68,7 @@ def test_search_finds_calls_by_the_whole_path(project: Path, env: dict[str, str]
 def test_turns_name_the_files_in_full(project: Path, tmp_path: Path) -> None:
     session = turnlog.read(tmp_path / "claude" / "projects" / "-shop" / f"{NAME}.jsonl")
     assert [turn.files for turn in session.turns] == [
-        (Touched(str(project / name), True),) for name in ("src/cart.py", "src/bill.py", "notes.md")
+        (TouchedFile(str(project / name), True),) for name in ("src/cart.py", "src/bill.py", "notes.md")
     ]
 
 
@@ -88,4 +88,4 @@ def test_only_relative_paths_are_resolved_and_only_where_the_directory_is_known(
     writer = Writer(NAME, cwd=cwd)
     writer.answer(call("c", "Read", file_path=given))
     [found] = turnlog.transcripts.build_calls([turnlog.decode(writer.data.strip())]).calls
-    assert turnlog.transcripts.list_touched([found]) == (Touched(path, False),)
+    assert turnlog.transcripts.list_touched_files([found]) == (TouchedFile(path, False),)

@@ -133,7 +133,7 @@ def export(path: Path, *, camel: bool = True, session: str | None = None) -> lis
     return found
 
 
-def judge(documents: list[dict[str, Any]], folder: Path) -> list[str]:
+def infer_state(documents: list[dict[str, Any]], folder: Path) -> list[str]:
     """Return the errors and warnings that `validate` finds."""
     path = folder / "exported.json"
     path.write_text(json.dumps(documents))
@@ -149,7 +149,7 @@ def test_the_examples_of_the_spec_are_valid_when_they_are_exported(
     tmp_path: Path, documents: list[dict[str, Any]], camel: bool
 ) -> None:
     found = export(write(tmp_path / "session-xyz.jsonl", documents), camel=camel)
-    assert judge(found, tmp_path) == []
+    assert infer_state(found, tmp_path) == []
     ids = [each["_id"] for each in found]
     assert len(ids) == len(set(ids))
 
@@ -218,7 +218,7 @@ def test_a_stored_document_comes_out_with_all_that_it_has(tmp_path: Path) -> Non
     user, found = export(path)
     assert user["rank"] == 1e5
     assert found == {**STORED, "_id": "a"}
-    assert judge([user, found], tmp_path) == []
+    assert infer_state([user, found], tmp_path) == []
 
 
 def test_the_names_of_the_api_are_snake_case_and_come_back(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_whatever_is_exported_is_valid(path: Path, tmp_path: Path) -> None:
     sessions: list[str | None] = [*list_dumped(path)]
     for camel, session in product((True, False), sessions or [None]):
         found = export(path, camel=camel, session=session)
-        assert [each for each in judge(found, tmp_path) if each.startswith("error")] == []
+        assert [each for each in infer_state(found, tmp_path) if each.startswith("error")] == []
         repeated = Counter(each["_id"] for each in found)
         assert max(repeated.values(), default=1) == 1
 
@@ -276,7 +276,7 @@ def test_whatever_is_exported_of_real_sessions_is_valid(corpus: Path, tmp_path: 
     paths = [path for path in sorted(corpus.rglob("*.jsonl")) if path.stat().st_size <= MOST_OF_CORPUS]
     for path in paths[::4]:
         found = export(path)
-        assert [each for each in judge(found, tmp_path) if each.startswith("error")] == [], path.name
+        assert [each for each in infer_state(found, tmp_path) if each.startswith("error")] == [], path.name
         assert len({each["_id"] for each in found}) == len(found)
 
 
@@ -292,7 +292,7 @@ def test_parts_of_a_session_are_valid(tmp_path: Path) -> None:
     assert invoke("export", path, "--format", "json", "--turns", "2", "--output", target).exit_code == 0
     found = json.loads(target.read_bytes())
     assert found
-    assert [each for each in judge(found, tmp_path) if each.startswith("error")] == []
+    assert [each for each in infer_state(found, tmp_path) if each.startswith("error")] == []
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 from reader_views import ask, write_002
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
-from turnlog.server.session_states import Column, Evidence, SessionState, name_state
+from turnlog.server.session_states import Column, Evidence, SessionState, to_listed_state
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.transcripts import locate_sessions
-from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason
 from turnlog.transcripts.hooks import HookDelivery, find_rule
 
 SESSION = "/api/sessions/session-002"
@@ -95,9 +95,9 @@ def test_progress_of_an_agent_is_an_action_of_category_agent(server: Served) -> 
 def test_stop_means_that_it_needs_you_and_the_board_has_a_column_for_turns_that_ended() -> None:
     assert find_rule("Stop", None).group == "needs_you"
     state = SessionState(
-        phase=AgentPhase.NEEDS_YOU, why=Why.TURN_ENDED, since_ns=1, evidence=Evidence.HOOKS, seen_ns=1
+        phase=AgentPhase.NEEDS_YOU, why=WaitReason.TURN_ENDED, since_ns=1, evidence=Evidence.HOOKS, seen_ns=1
     )
-    assert (state.column, name_state(state).value) == (Column.DONE, "done")
+    assert (state.column, to_listed_state(state).value) == (Column.DONE, "done")
 
 
 def test_the_docs_explain_that_column(pytestconfig: pytest.Config) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import turnlog
-from command_line import invoke, run
+from command_line import invoke, run_here
 from turnlog.cli.plain_text import cents_text
 from turnlog.messages import sdk
 from turnlog.transcripts.usage.prices import money_text
@@ -146,7 +146,7 @@ def test_a_fraction_of_a_cent_is_never_nothing() -> None:
 def test_a_query_that_cannot_be_understood_is_told_as_any_other_misuse(tmp_path: Path) -> None:
     home = {"TURNLOG_HOME": str(tmp_path)}
     for arguments in (("search", '"open'), ("show", "nothing-of-the-kind"), ("usage", "--since", "soon")):
-        assert run(*arguments, env=home).stderr.startswith(b"turnlog: ")
+        assert run_here(*arguments, env=home).stderr.startswith(b"turnlog: ")
 
 
 def test_what_a_session_has_is_shown_in_a_short_line(tmp_path: Path) -> None:

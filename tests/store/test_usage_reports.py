@@ -37,10 +37,10 @@ from turnlog.store.usage_report import (
     UsageRow,
     build_report,
 )
-from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Terms, Tokens
+from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Tokens
 from turnlog.transcripts.usage.prices import Charger, PriceTable
 from turnlog.transcripts.usage.scanner import pack_sightings
-from turnlog.transcripts.usage.tokens import Sighting
+from turnlog.transcripts.usage.tokens import PricingTerms, Sighting
 
 ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Chatham"]
 COUNTS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches")
@@ -70,7 +70,7 @@ messages = st.builds(
     time=times,
     model=st.sampled_from([None, "claude-opus-5", "claude-sonnet-4-5", "glm-5"]),
     tokens=st.builds(Tokens, *[st.integers(0, 300_000)] * 5, st.integers(0, 2)),
-    terms=st.builds(Terms, speed=st.sampled_from([None, "fast"])),
+    terms=st.builds(PricingTerms, speed=st.sampled_from([None, "fast"])),
     attribution=st.builds(
         Attribution,
         agent=st.sampled_from([None, "Explore"]),
@@ -431,7 +431,7 @@ def test_every_price_of_the_list_is_a_whole_number_of_pico_dollars() -> None:
         "claude-opus-4-1",
         "claude-fable-5",
     ):
-        quote = PRICES.find_quote(model, date(2026, 3, 1), Terms())
+        quote = PRICES.find_quote(model, date(2026, 3, 1), PricingTerms())
         assert quote is not None
         for band in quote.bands:
             for name in band.__struct_fields__:

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from turnlog.messages.hook_events import HookEventName
-from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, Why, advance
+from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, WaitReason, advance
 from turnlog.transcripts.hooks import EVENTS, NOTIFICATIONS, build_delivery
 
 WORKING = (AgentPhase.AUTONOMOUS, None)
 IDLE = (AgentPhase.IDLE, None)
 ENDED = (AgentPhase.ENDED, None)
-PERMISSION = (AgentPhase.NEEDS_YOU, Why.PERMISSION)
-QUESTION = (AgentPhase.NEEDS_YOU, Why.QUESTION)
-PLAN = (AgentPhase.NEEDS_YOU, Why.PLAN)
-PROMPTED_IDLE = (AgentPhase.NEEDS_YOU, Why.IDLE)
-FAILED = (AgentPhase.NEEDS_YOU, Why.FAILED)
-TURN_ENDED = (AgentPhase.NEEDS_YOU, Why.TURN_ENDED)
+PERMISSION = (AgentPhase.NEEDS_YOU, WaitReason.PERMISSION)
+QUESTION = (AgentPhase.NEEDS_YOU, WaitReason.QUESTION)
+PLAN = (AgentPhase.NEEDS_YOU, WaitReason.PLAN)
+PROMPTED_IDLE = (AgentPhase.NEEDS_YOU, WaitReason.IDLE)
+FAILED = (AgentPhase.NEEDS_YOU, WaitReason.FAILED)
+TURN_ENDED = (AgentPhase.NEEDS_YOU, WaitReason.TURN_ENDED)
 
 Told = tuple[str, dict[str, Any]]
-State = tuple[AgentPhase, Why | None]
+State = tuple[AgentPhase, WaitReason | None]
 
 
 def tell(*events: Told | str, before: AgentStatus | None = None, start: int = 1) -> AgentStatus:

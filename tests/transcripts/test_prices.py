@@ -21,7 +21,7 @@ import turnlog
 import usage_reference as reference
 from turnlog.transcripts.usage.prices import Bill, Price, Prices, Rates, find_table
 from turnlog.transcripts.usage.sightings import UsageFold, find_reported_cost
-from turnlog.transcripts.usage.tokens import MessageUsage, Terms, Tokens, Totals, build_total
+from turnlog.transcripts.usage.tokens import MessageUsage, PricingTerms, Tokens, Totals, build_total
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 SONNET = "claude-sonnet-4-5-20250929"
@@ -36,7 +36,7 @@ def message(
     tokens: Tokens,
     model: str | None = SONNET,
     time: datetime | None = MARCH,
-    terms: Terms | None = None,
+    terms: PricingTerms | None = None,
     name: str = "m",
 ) -> MessageUsage:
     return MessageUsage(
@@ -46,7 +46,7 @@ def message(
         time=time,
         model=model,
         tokens=tokens,
-        terms=terms or Terms(),
+        terms=terms or PricingTerms(),
     )
 
 
@@ -94,7 +94,7 @@ def test_terms_that_have_no_price_are_named() -> None:
 
 def test_a_term_that_has_a_price_does_not_hide_one_that_has_none() -> None:
     served = message(
-        Tokens(1000, 100), "claude-opus-5", datetime(2026, 11, 1, tzinfo=UTC), Terms("batch", "fast")
+        Tokens(1000, 100), "claude-opus-5", datetime(2026, 11, 1, tzinfo=UTC), PricingTerms("batch", "fast")
     )
     price = get_price(served)
     assert price.total == Decimal("0.00375")
@@ -185,7 +185,7 @@ def test_the_callers_prices_come_first(model: str) -> None:
 
 def test_what_the_callers_prices_leave_out_costs_as_input() -> None:
     prices = Prices({"house-model": Rates(input=Decimal(1), output=Decimal(2))})
-    price = get_price(message(ONE_EACH, "house-model", terms=Terms(speed="fast")), prices)
+    price = get_price(message(ONE_EACH, "house-model", terms=PricingTerms(speed="fast")), prices)
     assert [price.input, price.output, price.web_searches] == [4, 2, 0]
     assert price.unpriced_terms == ("speed=fast", "web_searches")
     long = Rates(input=Decimal(1), output=Decimal(2), cache_write_5m=Decimal(4))
@@ -288,7 +288,9 @@ messages_made = st.builds(
     st.builds(Tokens, counts, counts, counts, counts, counts, st.integers(0, 3)),
     models,
     st.sampled_from([None, MARCH, datetime(2026, 3, 13, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)]),
-    st.builds(Terms, st.sampled_from([None, "standard", "batch", "priority"]), st.sampled_from([None, "fast"])),
+    st.builds(
+        PricingTerms, st.sampled_from([None, "standard", "batch", "priority"]), st.sampled_from([None, "fast"])
+    ),
 )
 
 

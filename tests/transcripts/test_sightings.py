@@ -25,7 +25,14 @@ from turnlog.transcripts.usage.sightings import (
     group_by_model,
     group_by_session,
 )
-from turnlog.transcripts.usage.tokens import Attribution, MessageUsage, Terms, Tokens, Totals, build_total
+from turnlog.transcripts.usage.tokens import (
+    Attribution,
+    MessageUsage,
+    PricingTerms,
+    Tokens,
+    Totals,
+    build_total,
+)
 
 SONNET = "claude-sonnet-4-5-20250929"
 
@@ -146,8 +153,8 @@ def test_cache_writes_are_kept_apart_and_a_remainder_lives_five_minutes() -> Non
 
 def test_terms_are_those_of_the_message() -> None:
     found = {each.message: each.terms for each in fold("usage-prices/session").list_messages()}
-    assert found["msg_fast"] == Terms("standard", "fast", "us")
-    assert found["msg_5m"] == Terms()
+    assert found["msg_fast"] == PricingTerms("standard", "fast", "us")
+    assert found["msg_5m"] == PricingTerms()
 
 
 def test_the_last_cost_state_of_a_session_stands_beside_its_totals() -> None:

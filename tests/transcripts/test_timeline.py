@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import turnlog
 from strategies import lines as any_line
 from strategies import sessions
-from turnlog.transcripts import Author, CallState, Conversation, Fate, Lane, MessageType, Role, Rule, read_lines
+from turnlog.transcripts import Author, CallState, Conversation, Lane, MessageType, Role, Rule, read_lines
+from turnlog.transcripts.conversation.messages import LineDisplay
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 CORPUS_COUNTS = Path(__file__).parents[1] / "data" / "transcripts" / "corpus-places.json"
@@ -309,13 +310,12 @@ def test_each_line_has_exactly_one_place_whatever_it_is(raw: list[bytes]) -> Non
     assert len(seen) == len(set(seen))
     for line, placement in zip(talk.lines, talk.placements, strict=True):
         inside = placement.message is not None
-        if (
-            placement.message is not None and placement.fate is Fate.HIDDEN
-        ):  # metadata has a number, and is shown to nobody
+        if placement.message is not None and placement.display is LineDisplay.HIDDEN:
+            # Metadata has a number, and is shown to nobody.
             assert placement.rule is Rule.META
             assert talk.messages[placement.message].is_hidden
         else:
-            assert inside is (placement.fate in (Fate.SHOWN, Fate.FOLDED))
+            assert inside is (placement.display in (LineDisplay.SHOWN, LineDisplay.FOLDED))
         assert inside is (id(line) in seen)
     for message in talk.messages:
         assert (message.text, message.thinking, message.author, message.category, message.id) is not None
@@ -324,16 +324,16 @@ def test_each_line_has_exactly_one_place_whatever_it_is(raw: list[bytes]) -> Non
 def test_each_line_of_the_corpus_has_one_place_and_the_counts_are_as_reviewed(
     corpus: Path, report: Callable[[str], None]
 ) -> None:
-    counts: dict[str, dict[str, int]] = {fate.value: {} for fate in Fate}
+    counts: dict[str, dict[str, int]] = {display.value: {} for display in LineDisplay}
     for path in sorted(corpus.glob("sessions/**/*.jsonl")):
         talk = Conversation(read_lines(path))
         assert len(talk.placements) == len(talk.lines)
         inside = [id(line) for message in talk.messages for line in (*message.lines, *message.folded)]
         assert len(inside) == len(set(inside)) == sum(p.message is not None for p in talk.placements)
         for placement in talk.placements:
-            fate = counts[placement.fate.value]
-            fate[placement.rule.value] = fate.get(placement.rule.value, 0) + 1
-    report("\n".join(f"{fate}: {dict(sorted(found.items()))}" for fate, found in counts.items()))
+            display = counts[placement.display.value]
+            display[placement.rule.value] = display.get(placement.rule.value, 0) + 1
+    report("\n".join(f"{display}: {dict(sorted(found.items()))}" for display, found in counts.items()))
     assert counts == json.loads(CORPUS_COUNTS.read_text())
 
 

@@ -31,8 +31,8 @@ def names(session: turnlog.Session, indexes: tuple[int, ...]) -> list[str]:
     return [session.messages[index].id for index in indexes]
 
 
-def detours(session: turnlog.Session) -> list[tuple[int, str, str]]:
-    return [(each.index, each.told, each.reason.value) for each in session.tree.lineage.detours]
+def mismatches(session: turnlog.Session) -> list[tuple[int, str, str]]:
+    return [(each.index, each.told, each.reason.value) for each in session.tree.lineage.mismatches]
 
 
 def test_parallel_calls_are_no_fork() -> None:
@@ -79,19 +79,19 @@ def test_the_branch_that_calls_itself_active_is_the_active_one() -> None:
 def test_a_line_whose_parent_is_missing_is_a_root_and_says_so() -> None:
     session = read("parents-missing")
     assert edges(session) == {"u1": None, "a1": "u1"}
-    assert detours(session) == [(0, "nowhere", "missing")]
+    assert mismatches(session) == [(0, "nowhere", "missing")]
 
 
 def test_a_parent_may_stand_further_down() -> None:
     session = read("parents-later")
     assert edges(session) == {"u1": None, "a1": "u1", "a2": "u2", "u2": "a1", "a3": "a2"}
-    assert detours(session) == []
+    assert mismatches(session) == []
 
 
 def test_circles_are_cut_at_their_first_line() -> None:
     session = read("parents-cycle")
     assert edges(session) == {"u1": None, "a1": "u1", "a2": "a1", "u2": None}
-    assert detours(session) == [(0, "a2", "cycle"), (3, "u2", "cycle")]
+    assert mismatches(session) == [(0, "a2", "cycle"), (3, "u2", "cycle")]
 
 
 def test_several_roots_are_kept_and_are_no_fork() -> None:
@@ -105,13 +105,13 @@ def test_a_copy_has_its_place_at_the_first_one() -> None:
     session = read("copies")
     assert session.tree.lineage.copies == {2: 0, 3: 1}
     assert edges(session) == {"u1": None, "a1": "u1", "u2": "a1"}
-    assert detours(session) == [(3, "u1", "copy")]
+    assert mismatches(session) == [(3, "u1", "copy")]
 
 
 def test_results_hang_under_their_calls_and_not_under_progress() -> None:
     session = read("progress")
     assert edges(session)["a2"] == "a1"
-    assert detours(session) == [(4, "p1", "call")]
+    assert mismatches(session) == [(4, "p1", "call")]
 
 
 def test_a_compaction_follows_what_it_names_as_its_logical_parent() -> None:
@@ -121,27 +121,27 @@ def test_a_compaction_follows_what_it_names_as_its_logical_parent() -> None:
 def test_a_compaction_whose_logical_parent_is_gone_follows_the_line_before_it() -> None:
     session = read("compaction-dangling")
     assert edges(session) == {"u1": None, "a1": "u1", "b1": "a1", "u2": "b1"}
-    assert detours(session) == [(2, "elsewhere", "missing")]
+    assert mismatches(session) == [(2, "elsewhere", "missing")]
 
 
 @pytest.mark.parametrize("name", ["compaction-preserved", "compaction-segment"])
 def test_what_a_compaction_kept_is_linked_behind_its_summary(name: str) -> None:
     session = read(name)
     assert names(session, session.tree.active)[:7] == ["u1", "a1", "b1", "u3", "u2", "a2", "u4"]
-    assert detours(session) == [(2, "a1", "preserved")]
+    assert mismatches(session) == [(2, "a1", "preserved")]
 
 
 def test_what_was_written_behind_the_summary_follows_what_was_kept() -> None:
     session = read("compaction-within-a-turn")
     assert names(session, session.tree.active) == ["u1", "b1", "u3", "a1", "u2", "a2"]
-    assert detours(session) == [(1, "u1", "preserved"), (5, "u3", "preserved")]
+    assert mismatches(session) == [(1, "u1", "preserved"), (5, "u3", "preserved")]
 
 
 def test_old_and_new_parents_of_stored_calls_make_the_same_tree() -> None:
     new, old = read("spec-003-chain"), read("spec-003-old-parents")
     assert edges(new) == edges(old)
     assert edges(new) == {"u1": None, "x0": "u1"} | {f"x{n}": f"x{n - 1}" for n in range(1, 6)} | {"x9": "x5"}
-    assert {each.reason for each in old.tree.lineage.detours} == {Reason.CALL}
+    assert {each.reason for each in old.tree.lineage.mismatches} == {Reason.CALL}
 
 
 def test_sidechains_hang_where_their_lines_say() -> None:
@@ -193,7 +193,7 @@ def check(tree: Tree, talk: Conversation) -> None:
     by_uuid = {
         line.entry.uuid: at for at, line in reversed([*enumerate(talk.lines)]) if hasattr(line.entry, "uuid")
     }
-    listed = {each.index for each in tree.lineage.detours}
+    listed = {each.index for each in tree.lineage.mismatches}
     for at, line in enumerate(talk.lines):
         told = getattr(line.entry, "parent_uuid", None)
         if isinstance(told, str) and at not in listed:
@@ -214,7 +214,7 @@ def test_the_trees_of_the_corpus_hold_together(corpus: Path, report: Callable[[s
         check(talk.tree, talk)
         forks += len(talk.tree.forks)
         several += sum(len(found) > 1 for found in talk.tree.children.values())
-        for each in talk.tree.lineage.detours:
+        for each in talk.tree.lineage.mismatches:
             reasons[each.reason.value] = reasons.get(each.reason.value, 0) + 1
-    report(f"{forks} forks among {several} messages with several children; detours {reasons}")
+    report(f"{forks} forks among {several} messages with several children; mismatches {reasons}")
     assert (forks, reasons) == (4, {"call": 390, "missing": 98})

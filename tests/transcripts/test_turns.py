@@ -10,7 +10,7 @@ from hypothesis import given
 
 import turnlog
 from strategies import sessions
-from turnlog.transcripts import Author, Lane, Session, Touched, Turn
+from turnlog.transcripts import Author, Lane, Session, TouchedFile, Turn
 from turnlog.transcripts.usage.prices import Prices, Rates
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
@@ -54,7 +54,7 @@ def test_else_a_turn_lasts_from_its_first_to_its_last_line() -> None:
 def test_a_turn_knows_its_calls_and_the_files_they_touched() -> None:
     turn = read("turns").turns[0]
     assert [call.name for call in turn.calls] == ["Read", "Edit", "Read"]
-    assert turn.files == (Touched("/home/ada/app/p.py", True), Touched("/home/ada/app/q.py", False))
+    assert turn.files == (TouchedFile("/home/ada/app/p.py", True), TouchedFile("/home/ada/app/q.py", False))
 
 
 def test_calls_that_failed_touched_nothing() -> None:

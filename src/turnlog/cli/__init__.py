@@ -1,5 +1,3 @@
 """The command line: `turnlog --help`."""
 
-from turnlog.cli.program import main
-
-__all__ = ["main"]
+from turnlog.cli.program import main as main

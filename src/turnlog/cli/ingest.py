@@ -28,7 +28,7 @@ from turnlog.cli.terminal import (
     INTERRUPTED,
     MisuseError,
     clean_line,
-    explain,
+    describe_os_error,
     handling_signals,
     warn,
 )
@@ -300,7 +300,7 @@ class _Taking:
             try:
                 self._take(connection.fileno(), _NOWHERE)
             except OSError as error:
-                warn(f"the stream of a connection could not be kept: {explain(error)}")
+                warn(f"the stream of a connection could not be kept: {describe_os_error(error)}")
 
     def _take(self, opened: int, folder: str, *, is_file: bool = False) -> None:
         kept = StreamCapture(self._settings.captured_dir, folder=folder, is_file=is_file)

@@ -19,7 +19,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from turnlog.cli.terminal import INTERRUPTED, MISUSE, NOBODY_READS, clean_line, explain
+from turnlog.cli.terminal import INTERRUPTED, MISUSE, NOBODY_READS, clean_line, describe_os_error
 from turnlog.errors import TurnlogError
 
 NAME = "turnlog"
@@ -67,6 +67,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "forget": "Remove sessions from the archive, for good.",
             "prune": "Remove all sessions that match, for good.",
             "upgrade": "Upgrade an archive of an earlier version.",
+            "blobs": "Move bytes and segments from the database to blobs.",
             "validate": "Check session files against the rules of their dialects.",
             "migrate": "Correct stored tool messages that have the wrong parents.",
             "notify": "Test the notifications for sessions that wait or end.",
@@ -102,6 +103,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "backup": "maintenance",
         "verify": "maintenance",
         "upgrade": "maintenance",
+        "blobs": "maintenance",
     }
 )
 """Where the other commands are."""
@@ -155,10 +157,11 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show ✓ is no reason to fail
-    sys.exit(_run(list(sys.argv[1:] if args is None else args)))
+    sys.exit(run(list(sys.argv[1:] if args is None else args)))
 
 
-def _run(args: list[str]) -> int:
+def run(args: list[str]) -> int:
+    """Run a command, say what is wrong in a line, and return its status."""
     try:
         if COMPLETE in os.environ:
             return shell_complete(program, {}, NAME, COMPLETE, os.environ[COMPLETE])
@@ -182,7 +185,7 @@ def _run(args: list[str]) -> int:
     except click.ClickException as error:
         return _complain(error.format_message(), error.exit_code)
     except OSError as error:
-        return _complain(explain(error), MISUSE)
+        return _complain(describe_os_error(error), MISUSE)
     except TurnlogError as error:
         return _complain(str(error), MISUSE)
     return 0

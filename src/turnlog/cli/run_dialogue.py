@@ -62,12 +62,15 @@ from turnlog.messages.sdk.messages import (
     MessageStart,
     PartialAssistantMessage,
     ResultMessage,
+    SystemInitMessage,
+    TaskNotificationMessage,
+    TaskStartedMessage,
     TextDelta,
     ThinkingDelta,
     UserMessage,
+    has_failed,
 )
-from turnlog.messages.sdk.stream import has_failed, is_idle, new_user_message
-from turnlog.messages.sdk.system_messages import SystemInitMessage, TaskNotificationMessage, TaskStartedMessage
+from turnlog.messages.sdk.stream import is_idle, new_user_message
 from turnlog.transcripts.kinds import topic_of
 from turnlog.transcripts.usage.prices import money_text
 from turnlog.transcripts.usage.sightings import find_reported_cost

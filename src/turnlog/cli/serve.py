@@ -28,7 +28,7 @@ from turnlog.cli.output import Output, output_options
 from turnlog.cli.terminal import MisuseError, warn
 from turnlog.config import Settings
 from turnlog.server.http_server import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
-from turnlog.server.processes import AlreadyServingError, OpeningKey, Presence
+from turnlog.server.processes import AlreadyServingError, OpeningKey, RunningServer
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
 from turnlog.store.model import STORE_SETTING, is_made
@@ -58,7 +58,7 @@ def _open(address: str) -> None:
 _PATIENCE = 2.0
 
 
-def find_fresh_address(presence: Presence, token_file: Path) -> str | None:
+def request_login_address(presence: RunningServer, token_file: Path) -> str | None:
     """Return an address that lets one browser in; None if the server does not give one."""
     asked = urlsplit(presence.url)
     connection = http.client.HTTPConnection(asked.hostname or "", asked.port, timeout=_PATIENCE)
@@ -189,7 +189,9 @@ def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: d
         received = serve(settings.place, options, on_ready, env)
     except AlreadyServingError as error:
         fresh = (
-            None if error.presence is None else find_fresh_address(error.presence, settings.home / TOKEN_FILE)
+            None
+            if error.presence is None
+            else request_login_address(error.presence, settings.home / TOKEN_FILE)
         )
         raise MisuseError(f"{error}" if fresh is None else f"{error}; open {fresh}") from error
     if received == signal.SIGINT:

@@ -42,7 +42,7 @@ from turnlog.shapes import fill
 from turnlog.store.lists import Marks
 from turnlog.store.model import Visibility
 from turnlog.transcripts.agents import AgentLink, LineProblem
-from turnlog.transcripts.calls import Call, Touched
+from turnlog.transcripts.calls import Call, TouchedFile
 from turnlog.transcripts.conversation.messages import Compaction, Lane, Message, Rule
 from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
 from turnlog.transcripts.lines.categories import Author
@@ -120,7 +120,7 @@ class TurnItem(Struct, frozen=True, gc=False):
     messages: tuple[int, ...]
     calls: int
     agents: tuple[str, ...]
-    files: tuple[Touched, ...]
+    files: tuple[TouchedFile, ...]
     totals: Totals
     cost_usd: Decimal
 

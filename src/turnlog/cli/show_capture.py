@@ -21,8 +21,8 @@ from turnlog.config import Settings
 from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line
-from turnlog.messages.sdk.assembly import AssembledMessage, MessageAssembler
 from turnlog.messages.sdk.messages import AssistantMessage, PartialAssistantMessage, ResultMessage
+from turnlog.messages.sdk.stream import AssembledMessage, MessageAssembler
 from turnlog.store.interface import Archive, KnownSource, read_all
 from turnlog.store.model import LOCAL
 from turnlog.transcripts.line_reader import LineSplitter

@@ -105,7 +105,7 @@ class NothingFoundError(click.ClickException):
     exit_code = FOUND_PROBLEMS
 
 
-def explain(error: OSError) -> str:
+def describe_os_error(error: OSError) -> str:
     """Return what the system says about a file, in a line."""
     reason = error.strerror or str(error) or type(error).__name__
     return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"

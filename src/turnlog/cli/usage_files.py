@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from turnlog.cli.files import FoundFiles
 from turnlog.cli.output import waiting
-from turnlog.cli.terminal import explain, warn
+from turnlog.cli.terminal import describe_os_error, warn
 from turnlog.instants import to_microseconds
 from turnlog.store.usage_cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
 from turnlog.store.usage_report import FAILED, AnswerCell, CallUse, ReportedCost
@@ -110,7 +110,7 @@ def _scan(paths: Sequence[Path], number: int, buffer: bytearray) -> ScannedFile:
 
             scan = read_usage(path, path_text(path))
     except OSError as error:
-        return ScannedFile(number, None, explain(error))
+        return ScannedFile(number, None, describe_os_error(error))
     return ScannedFile(number, scan)
 
 

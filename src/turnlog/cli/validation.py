@@ -17,10 +17,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnlog.cli import terminal
 from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file
 from turnlog.cli.output import Output, output_options, track, waiting
 from turnlog.cli.session_input import is_file_name, open_shown
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line, explain, warn
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line
 from turnlog.errors import MigrationError
 from turnlog.export.plain_text import plural
 from turnlog.messages import Dialect, Line
@@ -289,7 +290,7 @@ def _validate_paths(paths: tuple[Path, ...], threshold: Severity) -> Iterator[Fi
         try:
             yield validate_file(path, threshold)
         except OSError as error:
-            warn(explain(error))
+            terminal.warn(terminal.describe_os_error(error))
 
 
 def _fails(report: ValidationReport, threshold: Severity) -> bool:

@@ -23,10 +23,9 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages import Dialect, Line, Position, Problem, decode
+from turnlog.messages import AnyEntry, Dialect, Line, Position, Problem, decode
 from turnlog.messages.base import Value
 from turnlog.messages.codec import END, LONGEST, decode_long
-from turnlog.messages.dialects import AnyEntry
 from turnlog.store.batch import Frame, Generated, SourceBatch, TextFact
 from turnlog.store.frames import cut_frames, open_frame
 from turnlog.store.interface import KnownSource

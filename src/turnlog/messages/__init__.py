@@ -20,38 +20,19 @@ if TYPE_CHECKING:
         UnsetType,
         Value,
     )
-    from turnlog.messages.codec import Line, Position, decode, decode_envelope, encode
-    from turnlog.messages.dialects import Dialect
+    from turnlog.messages.codec import AnyEntry, Dialect, Line, Position, decode, decode_envelope, encode
     from turnlog.messages.entries import Entry, UnknownEntry
     from turnlog.messages.salvage import Problem, ProblemKind, View, view
 
 __all__ = [
-    "UNSET",
-    "Dialect",
-    "Entry",
-    "Line",
-    "OpenEnum",
-    "Position",
-    "Problem",
-    "ProblemKind",
-    "Raw",
-    "Unknown",
-    "UnknownBlock",
-    "UnknownEntry",
-    "UnknownField",
-    "UnsetType",
-    "Value",
-    "View",
-    "decode",
-    "decode_envelope",
-    "encode",
-    "view",
-]
+    "UNSET", "AnyEntry", "Dialect", "Entry", "Line", "OpenEnum", "Position", "Problem", "ProblemKind", "Raw",
+    "Unknown", "UnknownBlock", "UnknownEntry", "UnknownField", "UnsetType", "Value", "View", "decode",
+    "decode_envelope", "encode", "view",
+]  # fmt: skip
 
 _HOMES = {
     "base": ("UNSET", "OpenEnum", "Raw", "Unknown", "UnknownBlock", "UnknownField", "UnsetType", "Value"),
-    "codec": ("Line", "Position", "decode", "decode_envelope", "encode"),
-    "dialects": ("Dialect",),
+    "codec": ("AnyEntry", "Dialect", "Line", "Position", "decode", "decode_envelope", "encode"),
     "entries": ("Entry", "UnknownEntry"),
     "salvage": ("Problem", "ProblemKind", "View", "view"),
 }

@@ -6,6 +6,12 @@ it tells the dialect first, and then decodes its types tolerantly. A line that i
 `UnknownEntry` with a problem that says why. Encoding an untouched line gives back its bytes; a changed one
 differs from them only where it was changed.
 
+Today's session files are the rule and are tried first; which other dialect it is, is asked only about lines
+that do not fit them. The SDK's stream, its control protocol and what hooks are told share type names with
+session files (`user`, `assistant`, `system`, `result`), and so do the specs' older dialects. So the evidence is
+in the keys and in the form of two values: the stream names its session in snake_case alone, a hook's payload
+names its event. A line that is broken is of the dialect that it is nearest to.
+
 Of a line of over 16 MB (`LONGEST`), what it means is read from its first 16 MB, as if all that was open there
 ended there; what a line says about itself may stand behind that, so its last bytes are looked at, too. Whoever
 reads a file need not hold more of it (`decode_long`). A `Problem` says so.
@@ -15,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cache
 from typing import Any, get_args
 
@@ -22,30 +29,26 @@ import msgspec
 from msgspec import Raw, Struct
 
 from turnlog.errors import ChangeError
+from turnlog.messages import legacy
 from turnlog.messages.base import UNSET, Unknown, UnsetType, Value, encode_value
-from turnlog.messages.dialects import (
-    AnyEntry,
-    Dialect,
-    detect,
-    find_control_type,
-    find_hook_type,
-    find_stream_type,
-)
+from turnlog.messages.control.frames import CONTROL_TYPES, ControlMessage, FlatControlResponse, is_flat
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,
+    Entry,
     MetadataEntry,
     ProgressEntry,
     UnknownEntry,
     UserEntry,
 )
 from turnlog.messages.envelope import Envelope, Head
-from turnlog.messages.legacy import LegacyLine, find_line_type
+from turnlog.messages.hook_events import HOOK_EVENTS, BaseHookInput
+from turnlog.messages.legacy import LegacyLine, StoredType
 from turnlog.messages.salvage import (
     REFUSALS,
     Problem,
     ProblemKind,
-    Salvage,
+    TolerantDecoder,
     decoder,
     describe,
     is_failed,
@@ -54,22 +57,150 @@ from turnlog.messages.salvage import (
     split_object,
     text_of,
 )
+from turnlog.messages.sdk.messages import STREAM_TYPES, SYSTEM_SUBTYPES, StreamHead, StreamMessage, find_class
 from turnlog.messages.spans import list_values, members_of, patch
 from turnlog.messages.system import SystemNotice, SystemSubtype
 
-__all__ = [
-    "END",
-    "LONGEST",
-    "Line",
-    "Position",
-    "Recovered",
-    "close_line",
-    "decode",
-    "decode_envelope",
-    "decode_long",
-    "encode",
-    "recover",
-]
+AnyEntry = Entry | StreamMessage | ControlMessage | BaseHookInput
+"""What a line can be: an entry of a session file, or a message of one of the other channels."""
+
+
+class Dialect(StrEnum):
+    """How a line is written."""
+
+    CLAUDE_CODE = "claude-code"
+    """Today's session files."""
+    SPEC_000 = "spec-000"
+    """Text in `message`, calls in `toolName` and `toolArguments`, results in system lines."""
+    SPEC_003_EXTRACTED = "spec-003-extracted"
+    """A call or a result taken out of its message, as a line of its own."""
+    SPEC_003_DOCUMENT = "spec-003-document"
+    """A message as a database keeps it: `_id`, `messageData`, `costUsd`, `createdAt`."""
+    SPEC_003_API = "spec-003-api"
+    """The same as an HTTP API gives it, in snake_case."""
+    SPEC_004 = "spec-004"
+    """`human` and `tool_result` lines, times in milliseconds."""
+    STREAM = "stream-json"
+    """Messages of the SDK's stream."""
+    CONTROL = "control"
+    """Frames of the SDK's control protocol."""
+    HOOK = "hook"
+    """What a hook is told."""
+    UNKNOWN = "unknown"
+    """Nothing that could be read."""
+
+
+_SHARED_TYPES = frozenset({"user", "assistant", "system", "result"})
+"""The stream's and the disk's."""
+_HOOK_KEY = "hook_event_name"
+_STORED_TYPES = frozenset({"user", "assistant", "tool_use", "tool_result", "summary"})
+_DOCUMENT_KEYS = frozenset({"_id", "messageData", "costUsd", "createdAt"})
+_API_KEYS = frozenset(
+    {"parent_uuid", "cost_usd", "created_at", "message_uuid", "parent_uuid_alias", "session_id_alias"}
+)
+_TYPES_004 = frozenset({"human", "compact_prelude", "compact_recap"})
+_SUBTYPES_000 = frozenset({"tool_result", "error", "meta"})
+_KEYS_TODAY = frozenset({"cwd", "version", "gitBranch"})
+"""What Claude Code writes on every line of a conversation, and spec 000 on none."""
+_NUMBER_STARTS = frozenset(b"-0123456789"[i : i + 1] for i in range(11))
+_ABSENT, _STRING, _OBJECT = b"", b'"', b"{"
+
+
+def _detect(members: Mapping[str, Raw], type_: str | None) -> Dialect:
+    """Return the dialect of an object, given its members and the value of `type`."""
+    if _HOOK_KEY in members:
+        return Dialect.HOOK
+    if type_ in CONTROL_TYPES:
+        return Dialect.CONTROL
+    message = _form(members.get("message"))
+    if type_ in _STORED_TYPES or (type_ == "system" and _is_exported(members)):
+        stored = _detect_stored(members, type_, message)
+        if stored is not None:
+            return stored
+    if _is_stream(members, type_):
+        return Dialect.STREAM
+    if type_ in _TYPES_004 or _is_spec_004(members, type_, message):
+        return Dialect.SPEC_004
+    if type_ == "compact_system" or _is_spec_000(members, type_, message):
+        return Dialect.SPEC_000
+    return Dialect.CLAUDE_CODE
+
+
+def _detect_stored(members: Mapping[str, Raw], type_: str | None, message: bytes) -> Dialect | None:
+    keys = members.keys()
+    snake = "session_id" in keys and "sessionId" not in keys and "content" in keys
+    if message == _ABSENT and (snake or keys & _API_KEYS):
+        return Dialect.SPEC_003_API
+    if keys & _DOCUMENT_KEYS:
+        return Dialect.SPEC_003_DOCUMENT
+    if message == _ABSENT and "content" in keys:
+        extracted = type_ in ("tool_use", "tool_result")
+        return Dialect.SPEC_003_EXTRACTED if extracted else Dialect.SPEC_003_DOCUMENT
+    return None
+
+
+def _is_exported(members: Mapping[str, Raw]) -> bool:
+    """Tell whether an object is named as `turnlog export` names documents; those of the spec are no notices."""
+    identity, uuid = text_of(members.get("_id")), text_of(members.get("uuid"))
+    return bool(identity and uuid) and f":{identity}".endswith(f":{uuid}") and "subtype" not in members
+
+
+def _is_stream(members: Mapping[str, Raw], type_: str | None) -> bool:
+    if type_ in STREAM_TYPES and type_ not in _SHARED_TYPES:
+        return True
+    if type_ == "system":
+        subtype = text_of(members.get("subtype"))
+        if subtype in SYSTEM_SUBTYPES and subtype not in _SUBTYPES:
+            return "sessionId" not in members
+    if type_ == "result" and "subtype" in members:
+        return True
+    snake = "session_id" in members or "parent_tool_use_id" in members
+    return snake and "sessionId" not in members and type_ is not None
+
+
+def _is_spec_004(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    has_number = _form(members.get("timestamp")) in _NUMBER_STARTS
+    if message != _OBJECT:
+        return has_number and _is_broken(members, type_, message)
+    match type_:
+        case "tool_result":
+            return True
+        case "user" | "assistant":
+            return has_number
+        case "system":
+            return text_of(members.get("subtype")) not in _SUBTYPES
+    return type_ is None and has_number and "sessionId" in members
+
+
+def _is_spec_000(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    is_foreign = members.keys().isdisjoint(_KEYS_TODAY)
+    match type_:
+        case "user" | "assistant":
+            return message in (_ABSENT, _STRING) or (is_foreign and message != _OBJECT)
+        case "system":
+            subtype = text_of(members.get("subtype"))
+            if subtype in _SUBTYPES_000 or (message != _ABSENT and subtype not in _SUBTYPES):
+                return True
+            return is_foreign and _is_broken(members, type_, message)
+        case None:
+            return is_foreign and "sessionId" in members and message in (_ABSENT, _STRING)
+    return False
+
+
+def _is_broken(members: Mapping[str, Raw], type_: str | None, message: bytes) -> bool:
+    """Tell whether the message that specs 000 and 004 ask for is missing, or of no form that they have."""
+    match type_:
+        case "user" | "assistant":
+            return message not in (_ABSENT, _STRING)
+        case "system":
+            return message == _ABSENT and members.keys().isdisjoint(("subtype", "content"))
+    return False
+
+
+def _form(raw: Raw | None) -> bytes:
+    """Return the first byte of a value, which tells what it is."""
+    return _ABSENT if raw is None else bytes(raw).lstrip(b" \t\n\r")[:1]
+
 
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:"]', re.DOTALL)
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*+)*+', re.DOTALL)
@@ -77,18 +208,32 @@ _HALF = re.compile(rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}|[\xc0-\xff][\x80-\xbf]{0,
 _SAYS = re.compile(rb'"(type|uuid|parentUuid|sessionId|timestamp)"\s*:\s*"[^"\\]*"')
 """What the end of a line may say about it. A quote inside of a text is escaped, so it is no part of any."""
 
-_ENTRY_TYPES: Mapping[Any, type[Envelope]] = {
-    cls.__struct_config__.tag: cls
-    for cls in (
-        UserEntry,
-        AssistantEntry,
-        AttachmentEntry,
-        ProgressEntry,
-        SystemNotice,
-        *get_args(MetadataEntry),
-    )
+
+def _by_tag(*classes: Any) -> Mapping[Any, Any]:
+    return {cls.__struct_config__.tag: cls for cls in classes}
+
+
+_ENTRY_TYPES: Mapping[Any, type[Envelope]] = _by_tag(
+    UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry, SystemNotice, *get_args(MetadataEntry)
+)
+_SUBTYPES: Mapping[Any, type[Envelope]] = _by_tag(*get_args(SystemSubtype))
+_LEGACY_TYPES: Mapping[Dialect, Mapping[Any, type[LegacyLine]]] = {
+    Dialect.SPEC_000: _by_tag(legacy.User000, legacy.Assistant000, legacy.System000, legacy.CompactSystem000),
+    Dialect.SPEC_003_EXTRACTED: dict.fromkeys(
+        (StoredType.TOOL_USE, StoredType.TOOL_RESULT), legacy.Document003
+    ),
+    Dialect.SPEC_003_DOCUMENT: dict.fromkeys(StoredType, legacy.Document003),
+    Dialect.SPEC_003_API: dict.fromkeys(StoredType, legacy.Api003),
+    Dialect.SPEC_004: _by_tag(
+        legacy.Human004,
+        legacy.User004,
+        legacy.Assistant004,
+        legacy.ToolResult004,
+        legacy.System004,
+        legacy.CompactPrelude004,
+        legacy.CompactRecap004,
+    ),
 }
-_SUBTYPES: Mapping[Any, type[Envelope]] = {cls.__struct_config__.tag: cls for cls in get_args(SystemSubtype)}
 _ENVELOPE_KEYS = frozenset(Envelope.__struct_encode_fields__)
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(.*) \(byte (\d+)\)$")
 
@@ -105,23 +250,23 @@ class Recovered(Struct, frozen=True, gc=False):
 def recover(raw: bytes) -> Recovered:
     """Make of a line what can be made of it."""
     text, problems = repair_text(raw)
-    rescue = Salvage(raw, problems)
+    tolerant = TolerantDecoder(raw, problems)
     members = split_object(text)
     if members is None:
         problem = _explain(raw, text)
         return Recovered(UnknownEntry(raw=raw), Dialect.UNKNOWN, (*problems, problem))
     type_ = text_of(members.get("type"))
-    dialect = detect(members, type_)
+    dialect = _detect(members, type_)
     cls, tag_field = _find_type(dialect, members, type_)
-    value = _decode_as(rescue, text, members, cls, tag_field)
-    if dialect is Dialect.SPEC_000 and any(map(_is_unreadable, rescue.problems)):
+    value = _decode_as(tolerant, text, members, cls, tag_field)
+    if dialect is Dialect.SPEC_000 and any(map(_is_unreadable, tolerant.problems)):
         value = None  # without what it says, nothing of it would be shown
     wire = value if isinstance(value, LegacyLine) else None
     if wire is not None:
-        wire.inspect(rescue)
+        wire.inspect(tolerant)
         value = wire.lift()
     entry = _unknown_entry(members, raw) if value is None else value
-    return Recovered(entry, dialect, tuple(rescue.problems), wire)
+    return Recovered(entry, dialect, tuple(tolerant.problems), wire)
 
 
 def _find_type(
@@ -130,20 +275,22 @@ def _find_type(
     """Return the class that reads a line, or None, and the key by which it was chosen."""
     match dialect:
         case Dialect.STREAM:
-            return find_stream_type(members, type_)
+            echo = bytes(members.get("isReplay", b"")).strip() == b"true"
+            head = StreamHead(type=type_, subtype=text_of(members.get("subtype")), is_replay=echo)
+            return find_class(head), "subtype" if type_ == "system" else "type"
         case Dialect.CONTROL:
-            return find_control_type(members, type_)
+            return FlatControlResponse if is_flat(members) else CONTROL_TYPES[type_ or ""][0], "type"
         case Dialect.HOOK:
-            return find_hook_type(members)
+            return HOOK_EVENTS.get(text_of(members[_HOOK_KEY]) or ""), _HOOK_KEY
         case Dialect.CLAUDE_CODE if type_ == "system" and "subtype" in members:
             return _SUBTYPES.get(text_of(members["subtype"])), "subtype"
         case Dialect.CLAUDE_CODE:
             return _ENTRY_TYPES.get(type_), "type"
-    return find_line_type(dialect, type_), "type"
+    return _LEGACY_TYPES[dialect].get(type_), "type"
 
 
 def _decode_as(
-    rescue: Salvage, text: bytes, members: Mapping[str, Raw], cls: type[Struct] | None, tag_field: str
+    tolerant: TolerantDecoder, text: bytes, members: Mapping[str, Raw], cls: type[Struct] | None, tag_field: str
 ) -> Any:
     if cls is None:
         tag = members.get(tag_field)
@@ -151,12 +298,12 @@ def _decode_as(
         found = "nothing" if tag is None else describe(bytes(tag)) if not name else f"`{name}`"
         unknown = None if tag is None else Unknown(bytes(tag))
         path = () if tag is None else (tag_field,)
-        rescue.report(ProblemKind.UNKNOWN_TYPE, f"a known `{tag_field}`", found, path, unknown)
+        tolerant.report(ProblemKind.UNKNOWN_TYPE, f"a known `{tag_field}`", found, path, unknown)
         return None
     try:
         return decoder(cls).decode(text)
     except REFUSALS:
-        value = rescue.decode_struct(cls, members, ())
+        value = tolerant.decode_struct(cls, members, ())
     return None if is_failed(value) else value
 
 
@@ -167,7 +314,9 @@ def _is_unreadable(problem: Problem) -> bool:
 def _unknown_entry(members: Mapping[str, Raw], raw: bytes) -> UnknownEntry:
     """Return an entry that knows the line's envelope, if nothing else."""
     known = {key: value for key, value in members.items() if key in _ENVELOPE_KEYS}
-    envelope = Salvage(raw).decode_struct(Envelope, known, ())  # what is wrong with the line is told already
+    envelope = TolerantDecoder(raw).decode_struct(
+        Envelope, known, ()
+    )  # what is wrong with the line is told already
     fields = {name: getattr(envelope, name) for name in Envelope.__struct_fields__}
     type_ = text_of(members.get("type")) or text_of(members.get("hook_event_name"))
     return UnknownEntry(raw=raw, type=type_, subtype=text_of(members.get("subtype")), **fields)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from turnlog.messages import metadata
 from turnlog.messages.attachments import Attachment
 from turnlog.messages.base import (
     UNSET,
@@ -34,87 +35,38 @@ from turnlog.messages.base import (
 from turnlog.messages.envelope import Envelope, PermissionMode
 from turnlog.messages.message import Message, MessageOrigin, Usage
 from turnlog.messages.metadata import (
-    AgentColor,
-    AgentName,
-    AgentSetting,
-    AiTitle,
     ApiRequest,
     ApiRequestBlob,
     ApiRequestShape,
     ArtifactAutoreactLedger,
     ArtifactCommentMonitor,
     AtisLatch,
-    BridgeSession,
     ContentReplacement,
-    ContinuedIn,
-    CostState,
-    CustomTitle,
     DevMods,
-    FileHistoryDelta,
-    FileHistorySnapshot,
-    ForkContextRef,
     FrameLink,
     HistorySuppression,
     JournalFailed,
     JournalLaunched,
     JournalResult,
     JournalStarted,
-    LastPrompt,
-    Mode,
-    PermissionModeChange,
-    PrLink,
     QueueOperation,
-    Relocated,
     SavedHookContext,
-    Summary,
-    Tag,
     TelemetryLatch,
     ToolsUsed,
     TurnEnd,
-    WorktreeState,
 )
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
 from turnlog.messages.tool_io.planning import TodoItem
 
 __all__ = [
-    "AgentProgress",
-    "AssistantEntry",
-    "AttachmentEntry",
-    "BashProgress",
-    "ClassifierContext",
-    "CompactionEntry",
-    "CompactionPhase",
-    "CompactionStatistics",
-    "ConversationEntry",
-    "Entry",
-    "ErrorObject",
-    "GitState",
-    "HookProgress",
-    "McpMeta",
-    "McpProgress",
-    "MetadataEntry",
-    "NestedMessage",
-    "PermissionOutcome",
-    "Progress",
-    "ProgressBase",
-    "ProgressEntry",
-    "PromptSource",
-    "QueryUpdate",
-    "QuotaLimits",
-    "Rendered",
-    "SearchResultsReceived",
-    "ServerClassifierContext",
-    "SummarizeMetadata",
-    "SystemEntry",
-    "ThinkingMetadata",
-    "ThinkingTrigger",
-    "TurnPosition",
-    "UnknownEntry",
-    "UnknownProgress",
-    "UserEntry",
-    "WaitingForTask",
+    "AgentProgress", "AssistantEntry", "AttachmentEntry", "BashProgress", "ClassifierContext",
+    "CompactionEntry", "CompactionPhase", "CompactionStatistics", "ConversationEntry", "Entry", "ErrorObject",
+    "GitState", "HookProgress", "McpMeta", "McpProgress", "MetadataEntry", "NestedMessage", "PermissionOutcome",
+    "Progress", "ProgressBase", "ProgressEntry", "PromptSource", "QueryUpdate", "QuotaLimits", "Rendered",
+    "SearchResultsReceived", "ServerClassifierContext", "SummarizeMetadata", "SystemEntry", "ThinkingMetadata",
+    "ThinkingTrigger", "TurnPosition", "UnknownEntry", "UnknownProgress", "UserEntry", "WaitingForTask",
     "WireContext",
-]
+]  # fmt: skip
 
 
 class CompactionPhase(TypeEnum):
@@ -156,8 +108,6 @@ class ProgressBase(Camel, tag_field="type"):
 
 class UnknownProgress(UnknownTagged):
     """Progress of an unknown type."""
-
-    __slots__ = ()
 
 
 class HookProgress(ProgressBase, tag="hook_progress"):
@@ -489,25 +439,25 @@ class UnknownEntry(Envelope):
 ConversationEntry = UserEntry | AssistantEntry | AttachmentEntry | ProgressEntry | CompactionEntry
 SystemEntry = SystemNotice | SystemSubtype
 MetadataEntry = (
-    Summary
-    | CustomTitle
-    | AiTitle
-    | AgentName
-    | AgentColor
-    | AgentSetting
-    | Tag
-    | Mode
-    | PermissionModeChange
-    | LastPrompt
-    | PrLink
-    | BridgeSession
-    | WorktreeState
-    | Relocated
-    | ContinuedIn
-    | ForkContextRef
-    | CostState
-    | FileHistorySnapshot
-    | FileHistoryDelta
+    metadata.Summary
+    | metadata.CustomTitle
+    | metadata.AiTitle
+    | metadata.AgentName
+    | metadata.AgentColor
+    | metadata.AgentSetting
+    | metadata.Tag
+    | metadata.Mode
+    | metadata.PermissionModeChange
+    | metadata.LastPrompt
+    | metadata.PrLink
+    | metadata.BridgeSession
+    | metadata.WorktreeState
+    | metadata.Relocated
+    | metadata.ContinuedIn
+    | metadata.ForkContextRef
+    | metadata.CostState
+    | metadata.FileHistorySnapshot
+    | metadata.FileHistoryDelta
     | QueueOperation
     | ContentReplacement
     | SavedHookContext

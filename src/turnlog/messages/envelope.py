@@ -4,15 +4,11 @@ Hardly anything here is required. Real files leave out each of these fields some
 `uuid` is still worth reading.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from turnlog.instants import EPOCH, to_microseconds
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, UnsetType, field
-
-__all__ = ["Envelope", "ForkedFrom", "Head", "PermissionMode", "instant", "read_microseconds"]
 
 
 class PermissionMode(OpenEnum):

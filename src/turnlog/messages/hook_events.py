@@ -11,22 +11,11 @@ are no union that a decoder could choose from, and `view_output` chooses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar
 
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Open,
-    OpenEnum,
-    Raw,
-    Snake,
-    TypeEnum,
-    UnknownTagged,
-    UnsetType,
-    field,
-)
+from msgspec import UNSET, Raw, UnsetType, field
+
+from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, TypeEnum, UnknownTagged
 from turnlog.messages.blocks import ContentBlock, ToolUseBlock
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult, PermissionUpdate
@@ -35,102 +24,33 @@ from turnlog.messages.system import CompactTrigger
 from turnlog.messages.tool_io.registry import ToolInput, ToolResult, UnknownToolResult, view_input, view_result
 
 __all__ = [
-    "AssistantMessageError",
-    "AsyncHookJSONOutput",
-    "BackgroundTaskSummary",
-    "BaseHookInput",
-    "CacheTtl",
-    "ConfigChangeHookInput",
-    "ConfigChangeSource",
-    "CwdChangedHookInput",
-    "CwdChangedHookSpecificOutput",
-    "DirectoryAddedHookInput",
-    "DirectoryAddedSource",
-    "ElicitationAction",
-    "ElicitationHookInput",
-    "ElicitationHookSpecificOutput",
-    "ElicitationMode",
-    "ElicitationOutput",
-    "ElicitationResultHookInput",
-    "ElicitationResultHookSpecificOutput",
-    "ExitReason",
-    "FileChange",
-    "FileChangedHookInput",
-    "FileChangedHookSpecificOutput",
-    "HOOK_EVENTS",
-    "HookDecision",
-    "HookEffort",
-    "HookEventName",
-    "HookInput",
-    "HookJSONOutput",
-    "HookPermissionDecision",
-    "HookSpecificOutput",
-    "InstructionsLoadReason",
-    "InstructionsLoadedHookInput",
-    "InstructionsMemoryType",
-    "McpServerProvenance",
-    "MessageDisplayHookInput",
-    "MessageDisplayHookSpecificOutput",
-    "NotificationHookInput",
-    "NotificationHookSpecificOutput",
-    "NotificationType",
-    "PermissionDeniedHookInput",
-    "PermissionDeniedHookSpecificOutput",
-    "PermissionRequestHookInput",
-    "PermissionRequestHookSpecificOutput",
-    "PostCompactHookInput",
-    "PostModelSwitchHookInput",
-    "PostModelSwitchHookSpecificOutput",
-    "PostModelSwitchSource",
-    "PostToolBatchHookInput",
-    "PostToolBatchHookSpecificOutput",
-    "PostToolBatchToolCall",
-    "PostToolUseFailureHookInput",
-    "PostToolUseFailureHookSpecificOutput",
-    "PostToolUseHookInput",
-    "PostToolUseHookSpecificOutput",
-    "PreCompactHookInput",
-    "PreModelSwitchHookInput",
-    "PreModelSwitchHookSpecificOutput",
-    "PreModelSwitchSource",
-    "PreToolUseHookInput",
-    "PreToolUseHookSpecificOutput",
-    "PricingSource",
-    "PromptExpansionType",
-    "PromptSource",
-    "SessionCronSummary",
-    "SessionEndHookInput",
-    "SessionStartHookInput",
-    "SessionStartHookSpecificOutput",
-    "SessionStartSource",
-    "SetupHookInput",
-    "SetupHookSpecificOutput",
-    "SetupTrigger",
-    "StopFailureHookInput",
-    "StopHookInput",
-    "StopHookSpecificOutput",
-    "SubagentStartHookInput",
-    "SubagentStartHookSpecificOutput",
-    "SubagentStopHookInput",
-    "SubagentStopHookSpecificOutput",
-    "SyncHookJSONOutput",
-    "TaskCompletedHookInput",
-    "TaskCreatedHookInput",
-    "TeammateIdleHookInput",
-    "ToolHookInput",
-    "UnknownHookEvent",
-    "UnknownHookSpecificOutput",
-    "UserPromptExpansionHookInput",
-    "UserPromptExpansionHookSpecificOutput",
-    "UserPromptSubmitHookInput",
-    "UserPromptSubmitHookSpecificOutput",
-    "WorktreeCreateHookInput",
-    "WorktreeCreateHookSpecificOutput",
-    "WorktreeRemoveHookInput",
-    "view_output",
-    "view_tool_input",
+    "AssistantMessageError", "AsyncHookJSONOutput", "BackgroundTaskSummary", "BaseHookInput", "CacheTtl",
+    "ConfigChangeHookInput", "ConfigChangeSource", "CwdChangedHookInput", "CwdChangedHookSpecificOutput",
+    "DirectoryAddedHookInput", "DirectoryAddedSource", "ElicitationAction", "ElicitationHookInput",
+    "ElicitationHookSpecificOutput", "ElicitationMode", "ElicitationOutput", "ElicitationResultHookInput",
+    "ElicitationResultHookSpecificOutput", "ExitReason", "FileChange", "FileChangedHookInput",
+    "FileChangedHookSpecificOutput", "HOOK_EVENTS", "HookDecision", "HookEffort", "HookEventName", "HookInput",
+    "HookJSONOutput", "HookPermissionDecision", "HookSpecificOutput", "InstructionsLoadReason",
+    "InstructionsLoadedHookInput", "InstructionsMemoryType", "McpServerProvenance", "MessageDisplayHookInput",
+    "MessageDisplayHookSpecificOutput", "NotificationHookInput", "NotificationHookSpecificOutput",
+    "NotificationType", "PermissionDeniedHookInput", "PermissionDeniedHookSpecificOutput",
+    "PermissionRequestHookInput", "PermissionRequestHookSpecificOutput", "PostCompactHookInput",
+    "PostModelSwitchHookInput", "PostModelSwitchHookSpecificOutput", "PostModelSwitchSource",
+    "PostToolBatchHookInput", "PostToolBatchHookSpecificOutput", "PostToolBatchToolCall",
+    "PostToolUseFailureHookInput", "PostToolUseFailureHookSpecificOutput", "PostToolUseHookInput",
+    "PostToolUseHookSpecificOutput", "PreCompactHookInput", "PreModelSwitchHookInput",
+    "PreModelSwitchHookSpecificOutput", "PreModelSwitchSource", "PreToolUseHookInput",
+    "PreToolUseHookSpecificOutput", "PricingSource", "PromptExpansionType", "PromptSource",
+    "SessionCronSummary", "SessionEndHookInput", "SessionStartHookInput", "SessionStartHookSpecificOutput",
+    "SessionStartSource", "SetupHookInput", "SetupHookSpecificOutput", "SetupTrigger", "StopFailureHookInput",
+    "StopHookInput", "StopHookSpecificOutput", "SubagentStartHookInput", "SubagentStartHookSpecificOutput",
+    "SubagentStopHookInput", "SubagentStopHookSpecificOutput", "SyncHookJSONOutput", "TaskCompletedHookInput",
+    "TaskCreatedHookInput", "TeammateIdleHookInput", "ToolHookInput", "UnknownHookEvent",
+    "UnknownHookSpecificOutput", "UserPromptExpansionHookInput", "UserPromptExpansionHookSpecificOutput",
+    "UserPromptSubmitHookInput", "UserPromptSubmitHookSpecificOutput", "WorktreeCreateHookInput",
+    "WorktreeCreateHookSpecificOutput", "WorktreeRemoveHookInput", "view_output", "view_tool_input",
     "view_tool_response",
-]
+]  # fmt: skip
 
 
 class HookEventName(TypeEnum):
@@ -203,8 +123,6 @@ class BaseHookInput(Snake, tag_field="hook_event_name"):
 
 class UnknownHookEvent(UnknownTagged):
     """An event that nobody declared; `type` is its name."""
-
-    __slots__ = ()
 
     @property
     def hook_event_name(self) -> str | None:
@@ -744,43 +662,41 @@ HookInput = Open[
 ]
 """What a hook is told, told apart by `hook_event_name`."""
 
-HOOK_EVENTS: Mapping[str, type[BaseHookInput]] = MappingProxyType(
-    {
-        "PreToolUse": PreToolUseHookInput,
-        "PostToolUse": PostToolUseHookInput,
-        "PostToolUseFailure": PostToolUseFailureHookInput,
-        "Notification": NotificationHookInput,
-        "UserPromptSubmit": UserPromptSubmitHookInput,
-        "SessionStart": SessionStartHookInput,
-        "SessionEnd": SessionEndHookInput,
-        "Stop": StopHookInput,
-        "SubagentStart": SubagentStartHookInput,
-        "SubagentStop": SubagentStopHookInput,
-        "PreCompact": PreCompactHookInput,
-        "PermissionRequest": PermissionRequestHookInput,
-        "Setup": SetupHookInput,
-        "TeammateIdle": TeammateIdleHookInput,
-        "TaskCompleted": TaskCompletedHookInput,
-        "ConfigChange": ConfigChangeHookInput,
-        "WorktreeCreate": WorktreeCreateHookInput,
-        "WorktreeRemove": WorktreeRemoveHookInput,
-        "Elicitation": ElicitationHookInput,
-        "ElicitationResult": ElicitationResultHookInput,
-        "InstructionsLoaded": InstructionsLoadedHookInput,
-        "StopFailure": StopFailureHookInput,
-        "PostCompact": PostCompactHookInput,
-        "PermissionDenied": PermissionDeniedHookInput,
-        "TaskCreated": TaskCreatedHookInput,
-        "CwdChanged": CwdChangedHookInput,
-        "FileChanged": FileChangedHookInput,
-        "PostToolBatch": PostToolBatchHookInput,
-        "UserPromptExpansion": UserPromptExpansionHookInput,
-        "MessageDisplay": MessageDisplayHookInput,
-        "DirectoryAdded": DirectoryAddedHookInput,
-        "PreModelSwitch": PreModelSwitchHookInput,
-        "PostModelSwitch": PostModelSwitchHookInput,
-    }
-)
+HOOK_EVENTS: Mapping[str, type[BaseHookInput]] = {
+    "PreToolUse": PreToolUseHookInput,
+    "PostToolUse": PostToolUseHookInput,
+    "PostToolUseFailure": PostToolUseFailureHookInput,
+    "Notification": NotificationHookInput,
+    "UserPromptSubmit": UserPromptSubmitHookInput,
+    "SessionStart": SessionStartHookInput,
+    "SessionEnd": SessionEndHookInput,
+    "Stop": StopHookInput,
+    "SubagentStart": SubagentStartHookInput,
+    "SubagentStop": SubagentStopHookInput,
+    "PreCompact": PreCompactHookInput,
+    "PermissionRequest": PermissionRequestHookInput,
+    "Setup": SetupHookInput,
+    "TeammateIdle": TeammateIdleHookInput,
+    "TaskCompleted": TaskCompletedHookInput,
+    "ConfigChange": ConfigChangeHookInput,
+    "WorktreeCreate": WorktreeCreateHookInput,
+    "WorktreeRemove": WorktreeRemoveHookInput,
+    "Elicitation": ElicitationHookInput,
+    "ElicitationResult": ElicitationResultHookInput,
+    "InstructionsLoaded": InstructionsLoadedHookInput,
+    "StopFailure": StopFailureHookInput,
+    "PostCompact": PostCompactHookInput,
+    "PermissionDenied": PermissionDeniedHookInput,
+    "TaskCreated": TaskCreatedHookInput,
+    "CwdChanged": CwdChangedHookInput,
+    "FileChanged": FileChangedHookInput,
+    "PostToolBatch": PostToolBatchHookInput,
+    "UserPromptExpansion": UserPromptExpansionHookInput,
+    "MessageDisplay": MessageDisplayHookInput,
+    "DirectoryAdded": DirectoryAddedHookInput,
+    "PreModelSwitch": PreModelSwitchHookInput,
+    "PostModelSwitch": PostModelSwitchHookInput,
+}
 """The type of each event by its name."""
 
 
@@ -940,8 +856,6 @@ class MessageDisplayHookSpecificOutput(_Specific, tag="MessageDisplay"):
 
 class UnknownHookSpecificOutput(UnknownTagged):
     """An answer to an event that has none, or that nobody declared; `type` is the event's name."""
-
-    __slots__ = ()
 
 
 HookSpecificOutput = Open[

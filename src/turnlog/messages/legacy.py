@@ -24,24 +24,12 @@ from datetime import datetime
 from typing import Any, ClassVar, Self
 
 import msgspec
+from msgspec import UNSET, Raw, UnsetType, field
 from msgspec.structs import replace
 
 from turnlog.errors import ChangeError
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Raw,
-    Snake,
-    TypeEnum,
-    UnknownBlock,
-    UnsetType,
-    Value,
-    encode_value,
-    field,
-)
+from turnlog.messages.base import Camel, Number, Snake, TypeEnum, UnknownBlock, Value, encode_value
 from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.dialects import Dialect
 from turnlog.messages.entries import (
     AssistantEntry,
     CompactionEntry,
@@ -53,36 +41,9 @@ from turnlog.messages.entries import (
 from turnlog.messages.envelope import Envelope, instant
 from turnlog.messages.message import Message, Usage
 from turnlog.messages.metadata import Summary
-from turnlog.messages.salvage import ProblemKind, Salvage, view
+from turnlog.messages.salvage import ProblemKind, TolerantDecoder, view
 from turnlog.messages.spans import members_of
 from turnlog.messages.system import SystemNotice
-
-__all__ = [
-    "Api003",
-    "Assistant000",
-    "Assistant004",
-    "AssistantAction",
-    "CompactPrelude004",
-    "CompactRecap004",
-    "CompactSystem000",
-    "Document003",
-    "Human004",
-    "LegacyLine",
-    "Line004",
-    "ObjectId",
-    "StoredDate",
-    "StoredNumber",
-    "StoredType",
-    "StoredUsage",
-    "System000",
-    "System004",
-    "SystemNote",
-    "ToolResult004",
-    "User000",
-    "User004",
-    "find_line_type",
-    "plain",
-]
 
 
 class LegacyLine(Value):
@@ -96,7 +57,7 @@ class LegacyLine(Value):
         """Return the fields besides the envelope's, as `entry` has them: an entry of the type `lift` gives."""
         raise NotImplementedError
 
-    def inspect(self, rescue: Salvage) -> None:
+    def inspect(self, tolerant: TolerantDecoder) -> None:
         """Report what the types alone cannot tell; nothing, for most lines."""
 
     def lower(self, entry: Entry) -> Self:
@@ -378,15 +339,15 @@ class Document003(Envelope, LegacyLine, rename="camel"):
                 return found | {name: entry.message}
         return found | {"model": entry.message.model, "content": _store_content(self.type, entry.message)}
 
-    def inspect(self, rescue: Salvage) -> None:
+    def inspect(self, tolerant: TolerantDecoder) -> None:
         """Report an extracted call whose JSON text does not say what was called, and numbers that are none."""
         for path, value in self._exported().items():
             if value is not UNSET and plain(value) is UNSET:
-                rescue.report(ProblemKind.WRONG_TYPE, "a number", "an object", path)
+                tolerant.report(ProblemKind.WRONG_TYPE, "a number", "an object", path)
         if self.type is StoredType.TOOL_USE and isinstance(self.content, str):
             call = view(ContentBlock, self.content.encode())
             for problem in call.problems:
-                rescue.report(problem.kind, problem.expected, problem.found, ("content",), problem.unknown)
+                tolerant.report(problem.kind, problem.expected, problem.found, ("content",), problem.unknown)
 
     def _message(self) -> Message:
         for whole in (self.message_data, self.message):
@@ -464,9 +425,9 @@ class Api003(LegacyLine):
         plain = entry.is_sidechain if changed else self.is_sidechain
         return {"is_sidechain": plain, "is_sidechain_camel": entry.is_sidechain}
 
-    def inspect(self, rescue: Salvage) -> None:
+    def inspect(self, tolerant: TolerantDecoder) -> None:
         """Report what the document's types cannot tell."""
-        self._document().inspect(rescue)
+        self._document().inspect(tolerant)
 
     def _document(self) -> Document003:
         shared = set(self.__struct_fields__) & set(Document003.__struct_fields__)
@@ -606,23 +567,3 @@ class CompactRecap004(_Compaction, tag="compact_recap"):
         """Return the end of the compaction."""
         phase, statistics = CompactionPhase.COMPACTED, self._statistics()
         return CompactionEntry(**envelope_of(self), phase=phase, statistics=statistics, recap=self.message)
-
-
-def _by_tag(*classes: type[LegacyLine]) -> Mapping[Any, type[LegacyLine]]:
-    return {cls.__struct_config__.tag: cls for cls in classes}
-
-
-_LINE_TYPES: Mapping[Dialect, Mapping[Any, type[LegacyLine]]] = {
-    Dialect.SPEC_000: _by_tag(User000, Assistant000, System000, CompactSystem000),
-    Dialect.SPEC_003_EXTRACTED: dict.fromkeys((StoredType.TOOL_USE, StoredType.TOOL_RESULT), Document003),
-    Dialect.SPEC_003_DOCUMENT: dict.fromkeys(StoredType, Document003),
-    Dialect.SPEC_003_API: dict.fromkeys(StoredType, Api003),
-    Dialect.SPEC_004: _by_tag(
-        Human004, User004, Assistant004, ToolResult004, System004, CompactPrelude004, CompactRecap004
-    ),
-}
-
-
-def find_line_type(dialect: Dialect, type_: str | None) -> type[LegacyLine] | None:
-    """Return the type of a dialect's lines of this `type`, or None."""
-    return _LINE_TYPES[dialect].get(type_)

@@ -10,36 +10,15 @@ One class serves all kinds of senders, because the kinds share their fields and 
 writers put the bare kind in place of the object, so a field that holds an origin is `MessageOrigin | str`.
 """
 
-from __future__ import annotations
-
 from turnlog.messages.base import UNSET, Camel, OpenEnum, Raw, Snake, UnsetType, field
 from turnlog.messages.blocks import ContentBlock
 
 __all__ = [
-    "AppliedEdit",
-    "CacheCreation",
-    "CacheMissReason",
-    "Container",
-    "ContainerSkill",
-    "ContextManagement",
-    "Counters",
-    "Diagnostics",
-    "InputTransformation",
-    "Iteration",
-    "Message",
-    "MessageError",
-    "MessageOrigin",
-    "OriginKind",
-    "OutputConfig",
-    "OutputTokensDetails",
-    "SafeguardOutcome",
-    "SafeguardResult",
-    "SafeguardStatus",
-    "ServerToolUse",
-    "StopDetails",
-    "StopReason",
-    "Usage",
-]
+    "AppliedEdit", "CacheCreation", "CacheMissReason", "Container", "ContainerSkill", "ContextManagement",
+    "Counters", "Diagnostics", "InputTransformation", "Iteration", "Message", "MessageError", "MessageOrigin",
+    "OriginKind", "OutputConfig", "OutputTokensDetails", "SafeguardOutcome", "SafeguardResult",
+    "SafeguardStatus", "ServerToolUse", "StopDetails", "StopReason", "Usage",
+]  # fmt: skip
 
 
 class CacheCreation(Snake):

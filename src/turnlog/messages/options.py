@@ -27,22 +27,18 @@ from pathlib import PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import ClassVar, Literal, Protocol, cast, runtime_checkable
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from turnlog.messages.base import (
-    UNSET,
     Camel,
     Number,
     Open,
     OpenEnum,
-    Raw,
     Snake,
     TypeEnum,
     UnknownTagged,
-    UnsetType,
     Value,
     encode_value,
-    field,
 )
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import HookEventName, HookInput, HookJSONOutput
@@ -51,79 +47,21 @@ from turnlog.messages.salvage import ProblemKind, view
 from turnlog.messages.spans import Path, render_path
 
 __all__ = [
-    "AbortController",
-    "AgentDefinition",
-    "AgentMcpServerSpec",
-    "AskUserQuestionConfig",
-    "Callbacks",
-    "CanUseTool",
-    "ConfigScope",
-    "CredentialDecode",
-    "CredentialMode",
-    "CustomSystemPrompt",
-    "EffortLevel",
-    "Executable",
-    "FullSessionStore",
-    "HookCallback",
-    "HookCallbackMatcher",
-    "HookFailurePolicy",
-    "JsonSchemaOutputFormat",
-    "ListingSessionStore",
-    "LocalPlugin",
-    "McpOrgPermission",
-    "McpServerConfig",
-    "McpServerToolPolicy",
-    "McpToolPermission",
-    "McpTransport",
-    "NoMatch",
-    "OnElicitation",
-    "OnUserDialog",
-    "OptionProblem",
-    "OptionProblemKind",
-    "OutputFormat",
-    "PermissionPrompts",
-    "PluginConfig",
-    "PluginDelivery",
-    "Preset",
-    "PresetSystemPrompt",
-    "PreviewFormat",
-    "QueryOptions",
-    "SandboxAwsPair",
-    "SandboxCredentialFile",
-    "SandboxCredentialVariable",
-    "SandboxCredentials",
-    "SandboxFilesystemConfig",
-    "SandboxNetworkConfig",
-    "SandboxRipgrep",
-    "SandboxSettings",
-    "SandboxSigv4",
-    "SandboxTlsTerminate",
-    "SdkBeta",
-    "SessionKey",
-    "SessionStore",
-    "SessionStoreFlush",
-    "SessionSummaryEntry",
-    "SettingSource",
-    "Sigv4Policy",
-    "SpawnProcess",
-    "SystemPromptConfig",
-    "TRANSPORT_FIELDS",
-    "TaskBudget",
-    "ThinkingAdaptive",
-    "ThinkingConfig",
-    "ThinkingDisabled",
-    "ThinkingDisplay",
-    "ThinkingEnabled",
-    "ToolConfig",
-    "ToolsConfig",
-    "ToolsPreset",
-    "UnknownOutputFormat",
-    "UnknownPlugin",
-    "UnknownSystemPrompt",
-    "UnknownThinking",
-    "UnknownTools",
+    "AbortController", "AgentDefinition", "AgentMcpServerSpec", "AskUserQuestionConfig", "Callbacks",
+    "CanUseTool", "ConfigScope", "CredentialDecode", "CredentialMode", "CustomSystemPrompt", "EffortLevel",
+    "Executable", "FullSessionStore", "HookCallback", "HookCallbackMatcher", "HookFailurePolicy",
+    "JsonSchemaOutputFormat", "ListingSessionStore", "LocalPlugin", "McpOrgPermission", "McpServerConfig",
+    "McpServerToolPolicy", "McpToolPermission", "McpTransport", "NoMatch", "OnElicitation", "OnUserDialog",
+    "OptionProblem", "OptionProblemKind", "OutputFormat", "PermissionPrompts", "PluginConfig", "PluginDelivery",
+    "Preset", "PresetSystemPrompt", "PreviewFormat", "QueryOptions", "SandboxAwsPair", "SandboxCredentialFile",
+    "SandboxCredentialVariable", "SandboxCredentials", "SandboxFilesystemConfig", "SandboxNetworkConfig",
+    "SandboxRipgrep", "SandboxSettings", "SandboxSigv4", "SandboxTlsTerminate", "SdkBeta", "SessionKey",
+    "SessionStore", "SessionStoreFlush", "SessionSummaryEntry", "SettingSource", "Sigv4Policy", "SpawnProcess",
+    "SystemPromptConfig", "TRANSPORT_FIELDS", "TaskBudget", "ThinkingAdaptive", "ThinkingConfig",
+    "ThinkingDisabled", "ThinkingDisplay", "ThinkingEnabled", "ToolConfig", "ToolsConfig", "ToolsPreset",
+    "UnknownOutputFormat", "UnknownPlugin", "UnknownSystemPrompt", "UnknownThinking", "UnknownTools",
     "validate",
-]
+]  # fmt: skip
 
 
 class SettingSource(OpenEnum):
@@ -196,8 +134,6 @@ class Preset(OpenEnum):
 class UnknownSystemPrompt(UnknownTagged):
     """A system prompt of an unknown type."""
 
-    __slots__ = ()
-
 
 class _SystemPrompt(Camel, tag_field="type"):
     """A system prompt that says more than its text."""
@@ -227,8 +163,6 @@ SystemPromptConfig = Open[str | tuple[str, ...] | CustomSystemPrompt | PresetSys
 
 class UnknownTools(UnknownTagged):
     """A choice of tools of an unknown type."""
-
-    __slots__ = ()
 
 
 class ToolsPreset(Camel, tag_field="type", tag="preset"):
@@ -263,8 +197,6 @@ class ToolConfig(Camel):
 
 class UnknownThinking(UnknownTagged):
     """A way of thinking of an unknown type."""
-
-    __slots__ = ()
 
 
 class ThinkingDisplay(OpenEnum):
@@ -309,8 +241,6 @@ class TaskBudget(Camel):
 
 class UnknownOutputFormat(UnknownTagged):
     """A form of an unknown type."""
-
-    __slots__ = ()
 
 
 class JsonSchemaOutputFormat(Camel, tag_field="type", tag="json_schema"):
@@ -383,21 +313,21 @@ class McpServerConfig(Camel):
         return McpTransport.STDIO if self.type is UNSET else self.type
 
 
-_REMOTE: Mapping[str, bool] = MappingProxyType(
-    {"url": True, "headers": False, "tools": False, "timeout": False, "always_load": False}
-)
+_REMOTE: Mapping[str, bool] = {
+    "url": True,
+    "headers": False,
+    "tools": False,
+    "timeout": False,
+    "always_load": False,
+}
 
-TRANSPORT_FIELDS: Mapping[McpTransport, Mapping[str, bool]] = MappingProxyType(
-    {
-        McpTransport.STDIO: MappingProxyType(
-            {"command": True, "args": False, "env": False, "timeout": False, "always_load": False}
-        ),
-        McpTransport.SSE: _REMOTE,
-        McpTransport.HTTP: _REMOTE,
-        McpTransport.SDK: MappingProxyType({"name": True, "timeout": False, "tools": False}),
-        McpTransport.CLAUDEAI_PROXY: MappingProxyType({"url": True, "id": True, "timeout": False}),
-    }
-)
+TRANSPORT_FIELDS: Mapping[McpTransport, Mapping[str, bool]] = {
+    McpTransport.STDIO: {"command": True, "args": False, "env": False, "timeout": False, "always_load": False},
+    McpTransport.SSE: _REMOTE,
+    McpTransport.HTTP: _REMOTE,
+    McpTransport.SDK: {"name": True, "timeout": False, "tools": False},
+    McpTransport.CLAUDEAI_PROXY: {"url": True, "id": True, "timeout": False},
+}
 """The fields of each transport beside `type`, and whether it needs them."""
 
 
@@ -433,8 +363,6 @@ class AgentDefinition(Camel):
 
 class UnknownPlugin(UnknownTagged):
     """A plugin of an unknown type."""
-
-    __slots__ = ()
 
 
 class LocalPlugin(Camel, tag_field="type", tag="local"):

@@ -13,24 +13,11 @@ from turnlog.messages.base import UNSET, Camel, Open, OpenEnum, Raw, UnknownTagg
 from turnlog.messages.envelope import PermissionMode
 
 __all__ = [
-    "AddDirectories",
-    "AddRules",
-    "PermissionAllow",
-    "PermissionAsk",
-    "PermissionBehavior",
-    "PermissionDecisionClassification",
-    "PermissionDeny",
-    "PermissionResult",
-    "PermissionRuleValue",
-    "PermissionUpdate",
-    "PermissionUpdateDestination",
-    "RemoveDirectories",
-    "RemoveRules",
-    "ReplaceRules",
-    "SetMode",
-    "UnknownPermissionResult",
-    "UnknownPermissionUpdate",
-]
+    "AddDirectories", "AddRules", "PermissionAllow", "PermissionAsk", "PermissionBehavior",
+    "PermissionDecisionClassification", "PermissionDeny", "PermissionResult", "PermissionRuleValue",
+    "PermissionUpdate", "PermissionUpdateDestination", "RemoveDirectories", "RemoveRules", "ReplaceRules",
+    "SetMode", "UnknownPermissionResult", "UnknownPermissionUpdate",
+]  # fmt: skip
 
 
 class PermissionBehavior(OpenEnum):
@@ -137,8 +124,6 @@ class RemoveDirectories(_Update, tag="removeDirectories"):
 class UnknownPermissionUpdate(UnknownTagged):
     """A change of permissions of an unknown kind."""
 
-    __slots__ = ()
-
 
 PermissionUpdate = Open[
     AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories,
@@ -179,8 +164,6 @@ class PermissionAsk(_Result, tag="ask"):
 
 class UnknownPermissionResult(UnknownTagged):
     """An answer of an unknown kind."""
-
-    __slots__ = ()
 
 
 PermissionResult = Open[PermissionAllow | PermissionDeny | PermissionAsk, UnknownPermissionResult]

@@ -1,9 +1,9 @@
 r"""Tolerant decoding: what to make of a value that the strict decoder refused.
 
-The strict decoder gives up on a whole line for one unknown field. `Salvage` walks the declared types beside
-the bytes, decodes strictly whatever it can, and keeps the rest visible: an unknown tag becomes an `Unknown…`,
-an unknown field or a wrong type becomes a `Problem` (and the field reads as absent), and their neighbours stay
-typed. The types themselves say what is possible; nothing here knows of any particular message.
+The strict decoder gives up on a whole line for one unknown field. `TolerantDecoder` walks the declared types
+beside the bytes, decodes strictly whatever it can, and keeps the rest visible: an unknown tag becomes an
+`Unknown…`, an unknown field or a wrong type becomes a `Problem` (and the field reads as absent), and their
+neighbours stay typed. The types themselves say what is possible; nothing here knows of any particular message.
 
 Decoders also refuse text that JSON forbids but real files hold: lone surrogates (`\ud83d` without its other
 half, as cut-off emoji leave them), bytes that are not UTF-8, and a byte-order mark. The line's bytes are kept
@@ -31,20 +31,9 @@ from turnlog.messages.base import REFUSALS, OpenEnum, TypeEnum, Unknown, Unknown
 from turnlog.messages.spans import Path, find_span, list_items, list_members, render_path
 
 __all__ = [
-    "Problem",
-    "ProblemKind",
-    "REFUSALS",
-    "Salvage",
-    "View",
-    "decoder",
-    "describe",
-    "is_failed",
-    "original_offset",
-    "repair_text",
-    "split_object",
-    "text_of",
-    "view",
-]
+    "Problem", "ProblemKind", "REFUSALS", "TolerantDecoder", "View", "decoder", "describe", "is_failed",
+    "original_offset", "repair_text", "split_object", "text_of", "view",
+]  # fmt: skip
 
 
 class ProblemKind(StrEnum):
@@ -127,7 +116,7 @@ _FAILED = _Failed()
 
 
 def is_failed(value: object) -> bool:
-    """Tell whether `Salvage` could make nothing of a value."""
+    """Tell whether `TolerantDecoder` could make nothing of a value."""
     return value is _FAILED
 
 
@@ -146,9 +135,9 @@ def view(type_: Any, raw: bytes | Raw) -> View[Any]:
         return View(decoder(type_).decode(data), data)
     except REFUSALS:
         text, problems = repair_text(data)
-        rescue = Salvage(data, problems)
-        value = rescue.decode(type_, text, ())
-        return View(Unknown(data) if value is _FAILED else value, data, tuple(rescue.problems))
+        tolerant = TolerantDecoder(data, problems)
+        value = tolerant.decode(type_, text, ())
+        return View(Unknown(data) if value is _FAILED else value, data, tuple(tolerant.problems))
 
 
 @cache
@@ -157,7 +146,7 @@ def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(type_)
 
 
-class Salvage:
+class TolerantDecoder:
     """One tolerant pass over the bytes of one line; collects the problems it meets."""
 
     def __init__(self, source: bytes, problems: Iterable[Problem] = ()) -> None:

@@ -10,19 +10,6 @@ from typing import ClassVar
 from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Raw, UnknownBlock, UnsetType
 from turnlog.messages.envelope import PermissionMode
 
-__all__ = [
-    "AgentMeta",
-    "AgentTaskKind",
-    "RequestShape",
-    "WorkflowAgentProgress",
-    "WorkflowLog",
-    "WorkflowPhase",
-    "WorkflowPhaseProgress",
-    "WorkflowProgress",
-    "WorkflowProgressBase",
-    "WorkflowRecord",
-]
-
 
 class RequestShape(OpenEnum):
     """Whether whoever started an agent waits for it."""

@@ -21,20 +21,6 @@ from msgspec import Struct
 from turnlog.errors import ChangeError
 from turnlog.messages.base import UNSET, encode_value
 
-__all__ = [
-    "Member",
-    "Path",
-    "Span",
-    "Step",
-    "find_span",
-    "list_items",
-    "list_members",
-    "list_values",
-    "members_of",
-    "patch",
-    "render_path",
-]
-
 Step = str | int
 Path = tuple[Step, ...]
 

@@ -8,39 +8,14 @@ from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, UnsetType
 from turnlog.messages.envelope import Envelope, PermissionMode
 
 __all__ = [
-    "AgentsKilled",
-    "ApiErrorConnection",
-    "ApiErrorDetail",
-    "ApiErrorNoResponse",
-    "ApiErrorNotice",
-    "ArtifactReadVersion",
-    "AwaySummary",
-    "BridgeStatus",
-    "CommandRun",
-    "CompactBoundary",
-    "CompactMetadata",
-    "CompactTrigger",
-    "HookInfo",
-    "Informational",
-    "Level",
-    "LocalCommand",
-    "MicrocompactBoundary",
-    "MicrocompactMetadata",
-    "ModelConsentFallback",
-    "ModelFallback",
-    "ModelRefusalFallback",
-    "ModelRefusalNoFallback",
-    "PermissionRetry",
-    "PostToolHookFeedback",
-    "PreservedMessages",
-    "PreservedSegment",
-    "ScheduledTaskFire",
-    "StopHookSummary",
-    "SystemFields",
-    "SystemNotice",
-    "SystemSubtype",
+    "AgentsKilled", "ApiErrorConnection", "ApiErrorDetail", "ApiErrorNoResponse", "ApiErrorNotice",
+    "ArtifactReadVersion", "AwaySummary", "BridgeStatus", "CommandRun", "CompactBoundary", "CompactMetadata",
+    "CompactTrigger", "HookInfo", "Informational", "Level", "LocalCommand", "MicrocompactBoundary",
+    "MicrocompactMetadata", "ModelConsentFallback", "ModelFallback", "ModelRefusalFallback",
+    "ModelRefusalNoFallback", "PermissionRetry", "PostToolHookFeedback", "PreservedMessages",
+    "PreservedSegment", "ScheduledTaskFire", "StopHookSummary", "SystemFields", "SystemNotice", "SystemSubtype",
     "TurnDuration",
-]
+]  # fmt: skip
 
 
 class Level(OpenEnum):

@@ -41,7 +41,7 @@ from turnlog.errors import ServerError
 from turnlog.server.app import build_app
 from turnlog.server.asgi import PAGE
 from turnlog.server.errors import RequestError, encode_failure
-from turnlog.server.processes import Presence, claim
+from turnlog.server.processes import RunningServer, hold_server_lock
 from turnlog.server.requests import ServerContext
 from turnlog.server.routes.status import Readiness
 from turnlog.server.security.gate import API_CACHING, SECURITY_HEADERS, Hosts, Limits
@@ -394,7 +394,7 @@ def serve(
     _require_home(home)
     _allow_files(options.limits.connections + _OTHER_FILES)
     with ExitStack() as stack:
-        claimed = stack.enter_context(claim(home))
+        announce = stack.enter_context(hold_server_lock(home))
         keeper = TokenKeeper(home / TOKEN_FILE)
         if options.new_token:
             keeper.rotate()
@@ -424,8 +424,8 @@ def serve(
         url = build_url(options.host, port)
 
         def start() -> None:
-            claimed.announce(
-                Presence(pid=os.getpid(), url=url, host=options.host, port=port, started_at=time.time())
+            announce(
+                RunningServer(pid=os.getpid(), url=url, host=options.host, port=port, started_at=time.time())
             )
             if options.follows:
                 stack.enter_context(FollowerProcess(place, syncing, env))

@@ -33,7 +33,7 @@ from msgspec import Struct
 from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.session_states import Column, StateChange
 from turnlog.server.values import Recent
-from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason
 
 logger = logging.getLogger("turnlog.server")
 
@@ -41,11 +41,11 @@ _FRESH_NS = 120 * 1_000_000_000
 """What began longer ago was found by a sync, and is no news."""
 _VERSION = version("turnlog")
 _NEEDS = {
-    Why.PERMISSION: "needs a permission",
-    Why.QUESTION: "asks a question",
-    Why.PLAN: "has a plan for you to review",
-    Why.IDLE: "is waiting for you",
-    Why.FAILED: "stopped at an error",
+    WaitReason.PERMISSION: "needs a permission",
+    WaitReason.QUESTION: "asks a question",
+    WaitReason.PLAN: "has a plan for you to review",
+    WaitReason.IDLE: "is waiting for you",
+    WaitReason.FAILED: "stopped at an error",
 }
 
 
@@ -71,11 +71,11 @@ def find_occasion(change: StateChange, wanted: Collection[Occasion], now_ns: int
     if state.since_ns is None or now_ns - state.since_ns > _FRESH_NS:
         return None
     if state.column is Column.NEEDS_YOU and change.before is not Column.NEEDS_YOU:
-        # A minute after a turn ended, Claude Code says that it waits; who was told of the end knows.
-        is_known = state.why is Why.IDLE and change.before is Column.DONE and Occasion.ENDS in wanted
+        # A minute after a turn ended, Claude Code says that it waits; who was notified of the end knows.
+        is_known = state.why is WaitReason.IDLE and change.before is Column.DONE and Occasion.ENDS in wanted
         return Occasion.WAITS if Occasion.WAITS in wanted and not is_known else None
     was_busy = change.before in (Column.WORKING, Column.NEEDS_YOU)
-    has_ended = state.phase is AgentPhase.ENDED or state.why is Why.TURN_ENDED
+    has_ended = state.phase is AgentPhase.ENDED or state.why is WaitReason.TURN_ENDED
     return Occasion.ENDS if was_busy and has_ended and Occasion.ENDS in wanted else None
 
 

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -49,7 +49,7 @@ _PAUSE = 0.05
 _LARGEST = 4096
 
 
-class Presence(Struct, frozen=True, gc=False, kw_only=True):
+class RunningServer(Struct, frozen=True, gc=False, kw_only=True):
     """A server that runs."""
 
     pid: int
@@ -63,7 +63,7 @@ class Presence(Struct, frozen=True, gc=False, kw_only=True):
 class AlreadyServingError(ServerError):
     """Another server serves the archive."""
 
-    def __init__(self, presence: Presence | None) -> None:
+    def __init__(self, presence: RunningServer | None) -> None:
         self.presence = presence
         super().__init__(presence)
 
@@ -73,36 +73,32 @@ class AlreadyServingError(ServerError):
         return f"process {self.presence.pid} is already serving this archive, at {self.presence.url}"
 
 
-class Claim:
-    """The right to be the one server."""
-
-    def __init__(self, file: int) -> None:
-        self._file = file
-
-    def announce(self, presence: Presence) -> None:
-        """Tell others where the server is."""
-        os.ftruncate(self._file, 0)
-        os.lseek(self._file, 0, os.SEEK_SET)
-        os.write(self._file, msgspec.json.encode(presence))
-
-
 @contextmanager
-def claim(home: Path) -> Iterator[Claim]:
-    """Be the one server of the archive in `home`; raises `AlreadyServingError`, and `OSError`."""
+def hold_server_lock(home: Path) -> Iterator[Callable[[RunningServer], None]]:
+    """Hold the lock of an archive's one server, in `home`, and give what announces where that is.
+
+    Raises `AlreadyServingError` and `OSError`.
+    """
     path = home / _NAME
     file = _open(path)
     try:
         os.ftruncate(file, 0)
         if hasattr(os, "fchmod"):
             os.fchmod(file, 0o600)
-        yield Claim(file)
+
+        def announce(server: RunningServer) -> None:
+            os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, msgspec.json.encode(server))
+
+        yield announce
     finally:
         with suppress(OSError):
             path.unlink()
         os.close(file)
 
 
-def find_server(home: Path) -> Presence | None:
+def find_server(home: Path) -> RunningServer | None:
     """Return the server of the archive in `home`, if one answers there."""
     try:
         file = os.open(home / _NAME, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -112,7 +108,7 @@ def find_server(home: Path) -> Presence | None:
         found = _read(file)
     finally:
         os.close(file)
-    return found if found is not None and _answers(found) else None
+    return found if found is not None and _responds(found) else None
 
 
 def _open(path: Path) -> int:
@@ -131,7 +127,7 @@ def _open(path: Path) -> int:
 def _take(file: int) -> bool:
     if fcntl is None:
         found = _read(file)
-        return found is None or not _answers(found)
+        return found is None or not _responds(found)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -147,15 +143,15 @@ def _is_at(file: int, path: Path) -> bool:
         return False
 
 
-def _read(file: int) -> Presence | None:
+def _read(file: int) -> RunningServer | None:
     os.lseek(file, 0, os.SEEK_SET)
     try:
-        return msgspec.json.decode(os.read(file, _LARGEST), type=Presence)
+        return msgspec.json.decode(os.read(file, _LARGEST), type=RunningServer)
     except msgspec.DecodeError:
         return None
 
 
-def _answers(presence: Presence) -> bool:
+def _responds(presence: RunningServer) -> bool:
     try:
         socket.create_connection((presence.host, presence.port), 1.0).close()
     except OSError:

@@ -27,7 +27,7 @@ from turnlog.shapes import fill
 from turnlog.store.interface import MaintainedStore, Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, Why, advance
+from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, WaitReason, advance
 from turnlog.transcripts.conversation.messages import Rule
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, decode_object, find_text
 from turnlog.transcripts.kinds import CallState, topic_of
@@ -82,7 +82,7 @@ class SessionState(Struct, frozen=True, gc=False, kw_only=True):
     """What a session does."""
 
     phase: AgentPhase
-    why: Why | None = None
+    why: WaitReason | None = None
     since_ns: int | None
     detail: str | None = None
     tool_name: str | None = None
@@ -115,29 +115,29 @@ class StateChange(Struct, frozen=True, gc=False, kw_only=True):
     project: str | None
 
 
-def find_column(phase: AgentPhase, why: Why | None) -> Column:
+def find_column(phase: AgentPhase, why: WaitReason | None) -> Column:
     """Return where a session stands: one whose turn ended waits for nothing that it has begun."""
-    if phase is AgentPhase.NEEDS_YOU and why is not Why.TURN_ENDED:
+    if phase is AgentPhase.NEEDS_YOU and why is not WaitReason.TURN_ENDED:
         return Column.NEEDS_YOU
     return Column.WORKING if phase is AgentPhase.AUTONOMOUS else Column.DONE
 
 
-def name_state(state: SessionState) -> ListedState:
-    """Return what a session does, in a word."""
-    if state.cut_off or state.why is Why.FAILED:
+def to_listed_state(state: SessionState) -> ListedState:
+    """Return the state as lists show it."""
+    if state.cut_off or state.why is WaitReason.FAILED:
         return ListedState.STOPPED
     if state.phase is AgentPhase.IDLE:
         return ListedState.IDLE
     return ListedState(state.column.value)
 
 
-def from_hooks(status: AgentStatus, seen_ns: int) -> SessionState:
+def state_from_hooks(status: AgentStatus, seen_ns: int) -> SessionState:
     """Return the state that hooks report."""
     tool_since = status.since_ns if status.tool_since_ns is None else status.tool_since_ns
     return fill(SessionState, status, tool_since_ns=tool_since, evidence=Evidence.HOOKS, seen_ns=seen_ns)
 
 
-def settle(
+def combine_states(
     hooks: SessionState | None, transcript: SessionState | None, process: ProcessState, now_ns: int
 ) -> SessionState | None:
     """Return the state of a session from all that is known; None if nothing is.
@@ -182,7 +182,11 @@ def _end(known: SessionState, phase: AgentPhase, seen_ns: int) -> SessionState:
 
 _SILENCE_NS = 120 * 1_000_000_000
 """After so long without anything more, an answer that does not say whether it is complete is taken for it."""
-_ASKING = {"AskUserQuestion": Why.QUESTION, "ExitPlanMode": Why.PLAN, "exit_plan_mode": Why.PLAN}
+_ASKING = {
+    "AskUserQuestion": WaitReason.QUESTION,
+    "ExitPlanMode": WaitReason.PLAN,
+    "exit_plan_mode": WaitReason.PLAN,
+}
 
 
 class LastKind(StrEnum):
@@ -230,25 +234,25 @@ class Transcript(Struct, frozen=True, gc=False, kw_only=True):
     """When anything was written last."""
 
 
-def judge(transcript: Transcript, now_ns: int) -> SessionState:
-    """Return the state that follows from a transcript, at a time."""
+def infer_state(transcript: Transcript, now_ns: int) -> SessionState:
+    """Infer the state from a transcript, at a time."""
     last = transcript.last
     if last is None:
-        return _tell(transcript, AgentPhase.IDLE, transcript.seen_ns)
+        return _build_state(transcript, AgentPhase.IDLE, transcript.seen_ns)
     if last.kind is LastKind.INTERRUPTION or last.aborted:
-        return _tell(transcript, AgentPhase.NEEDS_YOU, last.at_ns, Why.TURN_ENDED, last.words)
+        return _build_state(transcript, AgentPhase.NEEDS_YOU, last.at_ns, WaitReason.TURN_ENDED, last.words)
     asking = next((call for call in transcript.calls if call.name in _ASKING), None)
     if asking is not None:
         why = _ASKING[asking.name]
-        return _tell(transcript, AgentPhase.NEEDS_YOU, asking.started_ns, why, asking.detail, asking)
+        return _build_state(transcript, AgentPhase.NEEDS_YOU, asking.started_ns, why, asking.detail, asking)
     if transcript.calls:
         call = transcript.calls[-1]
-        return _tell(transcript, AgentPhase.AUTONOMOUS, call.started_ns, call=call)
+        return _build_state(transcript, AgentPhase.AUTONOMOUS, call.started_ns, call=call)
     if last.error is not None:
-        return _tell(transcript, AgentPhase.NEEDS_YOU, last.at_ns, Why.FAILED, last.error)
+        return _build_state(transcript, AgentPhase.NEEDS_YOU, last.at_ns, WaitReason.FAILED, last.error)
     if last.kind is LastKind.ANSWER and _is_complete(last, transcript.seen_ns, now_ns):
-        return _tell(transcript, AgentPhase.NEEDS_YOU, last.at_ns, Why.TURN_ENDED, last.words)
-    return _tell(transcript, AgentPhase.AUTONOMOUS, last.results_ns or last.at_ns)
+        return _build_state(transcript, AgentPhase.NEEDS_YOU, last.at_ns, WaitReason.TURN_ENDED, last.words)
+    return _build_state(transcript, AgentPhase.AUTONOMOUS, last.results_ns or last.at_ns)
 
 
 def _is_complete(last: LastMessage, seen_ns: int, now_ns: int) -> bool:
@@ -257,11 +261,11 @@ def _is_complete(last: LastMessage, seen_ns: int, now_ns: int) -> bool:
     return now_ns - seen_ns > _SILENCE_NS if last.complete is None else last.complete
 
 
-def _tell(
+def _build_state(
     transcript: Transcript,
     phase: AgentPhase,
     since_ns: int | None,
-    why: Why | None = None,
+    why: WaitReason | None = None,
     detail: str | None = None,
     call: OpenCall | None = None,
 ) -> SessionState:

@@ -11,9 +11,10 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
+from turnlog.cli.accounts import name_state
 from turnlog.instants import find_moment
 from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
-from turnlog.server.session_states import ListedState, SessionState, name_state
+from turnlog.server.session_states import ListedState, SessionState
 from turnlog.server.values import clean_text, dollars, head_of, took_ms, view
 from turnlog.shapes import fill
 from turnlog.store.interface import Store, find_sessions

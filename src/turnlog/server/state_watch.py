@@ -28,6 +28,7 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
+from turnlog.server import session_states as states
 from turnlog.server.session_states import (
     Column,
     HookFold,
@@ -36,10 +37,7 @@ from turnlog.server.session_states import (
     SessionState,
     StateChange,
     TranscriptFacts,
-    from_hooks,
-    judge,
     read_transcript,
-    settle,
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.values import Recent, clean_optional, clean_text, head_of
@@ -47,7 +45,7 @@ from turnlog.store.catalogue.feed import is_running
 from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, Scope, Viewer
-from turnlog.transcripts.agent_status import Why
+from turnlog.transcripts.agent_status import WaitReason
 
 _FOLDER = "sessions"
 _MOST_PROCESSES, _LARGEST = 1000, 1 << 16
@@ -262,9 +260,11 @@ class StateWatch:
         self, fold: HookFold | None, facts: TranscriptFacts | None, session_id: str
     ) -> SessionState | None:
         now = self.clock()
-        told = None if fold is None or fold.status is None else from_hooks(fold.status, fold.last_ns)
-        written = None if facts is None else judge(facts.transcript, now)
-        return settle(told, written, self.find_process(session_id), now)
+        told = (
+            None if fold is None or fold.status is None else states.state_from_hooks(fold.status, fold.last_ns)
+        )
+        written = None if facts is None else states.infer_state(facts.transcript, now)
+        return states.combine_states(told, written, self.find_process(session_id), now)
 
     def _catch_up(self) -> None:
         """Apply what is new in the feed."""
@@ -302,7 +302,7 @@ class StateTracker:
         self._watch = watch
         self._on_change = on_change
         self._started_ns = watch.clock()
-        self._known: OrderedDict[str, tuple[Column, Why | None]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[states.Column, WaitReason | None]] = OrderedDict()
         self._busy: dict[str, tuple[str, StoredSession | None]] = {}
         """Those that are not done."""
 

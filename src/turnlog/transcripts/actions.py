@@ -24,10 +24,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages import Line, UnsetType, attachments, metadata, sdk, system
+from turnlog.messages import AnyEntry, Line, UnsetType, attachments, metadata, sdk, system
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import (
     AgentProgress,
     AssistantEntry,
@@ -44,9 +43,7 @@ from turnlog.messages.entries import (
 )
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueOperation
-from turnlog.messages.sdk.messages import AssistantMessage
-from turnlog.messages.sdk.stream import has_failed
-from turnlog.messages.sdk.system_messages import HookResponseMessage
+from turnlog.messages.sdk.messages import AssistantMessage, HookResponseMessage, has_failed
 from turnlog.transcripts.kinds import CallState, Category, topic_of
 from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
 from turnlog.transcripts.lines.categories import find_category

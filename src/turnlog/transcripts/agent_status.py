@@ -58,7 +58,7 @@ class AgentPhase(StrEnum):
     ENDED = "ended"
 
 
-class Why(StrEnum):
+class WaitReason(StrEnum):
     """Why the user is needed."""
 
     PERMISSION = "permission"
@@ -72,7 +72,7 @@ class Why(StrEnum):
 class Wait(Struct, frozen=True, gc=False, kw_only=True):
     """Somebody who waits for the person in the middle of the work."""
 
-    why: Why
+    why: WaitReason
     since_ns: int
     agent_id: str | None = None
     """The sub-agent that waits; None for the main agent."""
@@ -101,7 +101,7 @@ class OwnState(Struct, frozen=True, gc=False, kw_only=True):
 
     phase: AgentPhase
     since_ns: int
-    why: Why | None = None
+    why: WaitReason | None = None
     detail: str | None = None
     tidying: bool = False
     """It compacts because the person asked for that."""
@@ -115,7 +115,7 @@ class AgentStatus(Struct, frozen=True, kw_only=True):
     """
 
     phase: AgentPhase
-    why: Why | None = None
+    why: WaitReason | None = None
     """None unless the user is needed."""
     since_ns: int
     """When this phase began, for this reason."""
@@ -195,19 +195,19 @@ def _change_main(
         case StateChange.WORKS:
             return own, of_others, calls_of_others
         case StateChange.TURN_ENDS:
-            return _need(own, Why.TURN_ENDED, event), of_others, calls_of_others
+            return _need(own, WaitReason.TURN_ENDED, event), of_others, calls_of_others
         case StateChange.TURN_FAILS:
-            return _need(own, Why.FAILED, event), of_others, calls_of_others
+            return _need(own, WaitReason.FAILED, event), of_others, calls_of_others
         case StateChange.COMPACTED:
             return (_enter(own, AgentPhase.IDLE, event) if own.tidying else own), waits, calls
         case StateChange.NOTIFIES_IDLE:
-            return _need(own, Why.IDLE, event), of_others, calls_of_others
+            return _need(own, WaitReason.IDLE, event), of_others, calls_of_others
         case StateChange.NOTIFIES_SOMETHING if own.why is not None:
-            return _need(own, Why.IDLE, event), of_others, calls_of_others
+            return _need(own, WaitReason.IDLE, event), of_others, calls_of_others
         case StateChange.NOTIFIES_PERMISSION | StateChange.NOTIFIES_SOMETHING:
-            return own, _add_unattributed(waits, Why.PERMISSION, event), calls
+            return own, _add_unattributed(waits, WaitReason.PERMISSION, event), calls
         case StateChange.NOTIFIES_QUESTION:
-            return own, _add_unattributed(waits, Why.QUESTION, event), calls
+            return own, _add_unattributed(waits, WaitReason.QUESTION, event), calls
         case _:
             return own, waits, calls
 
@@ -248,7 +248,7 @@ def _enter(own: OwnState, phase: AgentPhase, event: HookDelivery) -> OwnState:
     return OwnState(phase=phase, since_ns=since)
 
 
-def _need(own: OwnState, why: Why, event: HookDelivery) -> OwnState:
+def _need(own: OwnState, why: WaitReason, event: HookDelivery) -> OwnState:
     since = own.since_ns if own.why is why else event.received_ns
     detail = _find_detail(event, why)
     return OwnState(phase=AgentPhase.NEEDS_YOU, why=why, since_ns=since, detail=detail)
@@ -257,7 +257,7 @@ def _need(own: OwnState, why: Why, event: HookDelivery) -> OwnState:
 def _work(own: OwnState, event: HookDelivery) -> OwnState:
     fields = event.fields if event.event_name in ("PostToolUseFailure", "PreCompact") else {}
     if bytes(fields.get("is_interrupt", b"")) == b"true":
-        return _need(own, Why.TURN_ENDED, event)
+        return _need(own, WaitReason.TURN_ENDED, event)
     tidying = find_text(fields, "trigger") == "manual"
     return replace(_enter(own, AgentPhase.AUTONOMOUS, event), tidying=tidying)
 
@@ -282,7 +282,7 @@ def _drop_returned(things: tuple[_Of, ...], event: HookDelivery) -> tuple[_Of, .
 def _add_asking_tool(waits: tuple[Wait, ...], event: HookDelivery) -> tuple[Wait, ...]:
     """Add a wait if the tool of the main agent that is begun asks the person something."""
     why = _why_of(event.tool_name)
-    if why is Why.PERMISSION or event.agent_id is not None:
+    if why is WaitReason.PERMISSION or event.agent_id is not None:
         return waits
     return (*waits, _make_wait(why, event, event.tool_use_id))[-_MOST:]
 
@@ -298,7 +298,7 @@ def _add_permission(
     return (*known, _make_wait(_why_of(event.tool_name), event, tool_use_id))[-_MOST:]
 
 
-def _add_unattributed(waits: tuple[Wait, ...], why: Why, event: HookDelivery) -> tuple[Wait, ...]:
+def _add_unattributed(waits: tuple[Wait, ...], why: WaitReason, event: HookDelivery) -> tuple[Wait, ...]:
     """Add a wait of which only a notification tells, unless somebody waits already: it may tell of that."""
     if waits:
         return waits
@@ -310,12 +310,12 @@ def _add_elicitation(waits: tuple[Wait, ...], event: HookDelivery) -> tuple[Wait
     """Add a wait for an answer to a server."""
     fields = event.fields
     wait = Wait(
-        why=Why.QUESTION,
+        why=WaitReason.QUESTION,
         since_ns=event.received_ns,
         agent_id=event.agent_id,
         server=find_text(fields, "mcp_server_name") or "",
         elicitation_id=find_text(fields, "elicitation_id"),
-        detail=_find_detail(event, Why.QUESTION),
+        detail=_find_detail(event, WaitReason.QUESTION),
     )
     return (*waits, wait)[-_MOST:]
 
@@ -327,7 +327,7 @@ def _drop_answered(waits: tuple[Wait, ...], event: HookDelivery) -> tuple[Wait, 
 
     def is_answered(wait: Wait) -> bool:
         if not wait.attributed:
-            return wait.why is Why.QUESTION
+            return wait.why is WaitReason.QUESTION
         if wait.server is None:
             return False
         if elicitation_id is not None and wait.elicitation_id is not None:
@@ -337,11 +337,13 @@ def _drop_answered(waits: tuple[Wait, ...], event: HookDelivery) -> tuple[Wait, 
     return tuple(wait for wait in waits if not is_answered(wait))
 
 
-def _why_of(tool_name: str | None) -> Why:
-    return {_QUESTION_TOOL: Why.QUESTION, _PLAN_TOOL: Why.PLAN}.get(tool_name or "", Why.PERMISSION)
+def _why_of(tool_name: str | None) -> WaitReason:
+    return {_QUESTION_TOOL: WaitReason.QUESTION, _PLAN_TOOL: WaitReason.PLAN}.get(
+        tool_name or "", WaitReason.PERMISSION
+    )
 
 
-def _make_wait(why: Why, event: HookDelivery, tool_use_id: str | None) -> Wait:
+def _make_wait(why: WaitReason, event: HookDelivery, tool_use_id: str | None) -> Wait:
     return Wait(
         why=why,
         since_ns=event.received_ns,
@@ -365,7 +367,7 @@ def _find_asking(waits: tuple[Wait, ...], calls: tuple[RunningCall, ...], event:
     alike = [call for call in calls if call.agent_id == event.agent_id and call.tool_name == event.tool_name]
     digest = _digest_input(event)
     exact = [call for call in alike if call.digest == digest] or alike
-    waiting = {wait.tool_use_id for wait in waits if wait.why is Why.PERMISSION}
+    waiting = {wait.tool_use_id for wait in waits if wait.why is WaitReason.PERMISSION}
     return next((call.tool_use_id for call in exact if call.tool_use_id not in waiting), None)
 
 
@@ -373,17 +375,17 @@ def _digest_input(event: HookDelivery) -> bytes:
     return blake2b(event.fields.get("tool_input", b""), digest_size=8).digest()
 
 
-def _find_detail(event: HookDelivery, why: Why) -> str | None:
+def _find_detail(event: HookDelivery, why: WaitReason) -> str | None:
     """Return what a person wants to read first: the command, the question, the error, the last words."""
     fields = event.fields
     match why:
-        case Why.PERMISSION | Why.QUESTION | Why.PLAN:
+        case WaitReason.PERMISSION | WaitReason.QUESTION | WaitReason.PLAN:
             said = _find_asked(fields) or find_text(fields, "message")
-        case Why.FAILED:
+        case WaitReason.FAILED:
             said = find_text(fields, "error_details") or find_text(fields, "error")
-        case Why.TURN_ENDED:
+        case WaitReason.TURN_ENDED:
             said = find_text(fields, "last_assistant_message")
-        case Why.IDLE:
+        case WaitReason.IDLE:
             said = find_text(fields, "message")
     return _shorten(said)
 

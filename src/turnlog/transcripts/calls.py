@@ -30,7 +30,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from turnlog.messages import UNSET, Line, Raw, UnsetType, View
+from turnlog.messages import UNSET, AnyEntry, Line, Raw, UnsetType, View
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.base import encode_value
 from turnlog.messages.blocks import (
@@ -42,14 +42,12 @@ from turnlog.messages.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import Document003, StoredType
 from turnlog.messages.metadata import QueueAction, QueueOperation
 from turnlog.messages.salvage import REFUSALS, decoder, text_of
-from turnlog.messages.sdk.messages import UserFields, UserMessage, UserMessageReplay
-from turnlog.messages.sdk.system_messages import TaskNotificationMessage
+from turnlog.messages.sdk.messages import TaskNotificationMessage, UserFields, UserMessage, UserMessageReplay
 from turnlog.messages.system import SystemNotice
 from turnlog.messages.tool_io.registry import ToolInput, ToolResult, view_input, view_result
 from turnlog.transcripts.kinds import CallState, Category
@@ -596,21 +594,21 @@ NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTE
 """What became of calls that touched nothing."""
 
 
-class Touched(Struct, frozen=True, gc=False):
+class TouchedFile(Struct, frozen=True, gc=False):
     """A file that was read or changed."""
 
     path: str
     changed: bool
 
 
-def list_touched(calls: Iterable[Call]) -> tuple[Touched, ...]:
+def list_touched_files(calls: Iterable[Call]) -> tuple[TouchedFile, ...]:
     """Return the files that some calls touched, each once, in order; calls that failed touched nothing."""
     found: dict[str, bool] = {}
     for call in calls:
         path, changes = find_file(call)
         if path is not None and call.state not in NOT_DONE:
             found[path] = found.get(path, False) or changes
-    return tuple(Touched(path, changed) for path, changed in found.items())
+    return tuple(TouchedFile(path, changed) for path, changed in found.items())
 
 
 def find_file(call: Call) -> tuple[str | None, bool]:

@@ -31,7 +31,7 @@ from zstandard import (
 
 from turnlog.instants import from_microseconds
 from turnlog.transcripts.hooks import HookMention
-from turnlog.transcripts.usage.tokens import Attribution, Sighting, Terms, Tokens
+from turnlog.transcripts.usage.tokens import Attribution, PricingTerms, Sighting, Tokens
 
 
 class LineRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=True):
@@ -181,7 +181,7 @@ class SightingRecord(Struct, frozen=True, gc=False, kw_only=True, array_like=Tru
                 self.cache_write_1h,
                 self.web_searches,
             ),
-            terms=Terms(self.service_tier, self.speed, self.inference_geo),
+            terms=PricingTerms(self.service_tier, self.speed, self.inference_geo),
             attribution=Attribution(
                 self.agent, self.agent_id, self.skill, self.plugin, self.mcp_server, self.mcp_tool
             ),

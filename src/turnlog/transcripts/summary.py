@@ -45,10 +45,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from turnlog.instants import find_moment
-from turnlog.messages import UNSET, Line, UnsetType
+from turnlog.messages import UNSET, AnyEntry, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import TextBlock
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -72,8 +71,15 @@ from turnlog.messages.metadata import (
     WorktreeSession,
     WorktreeState,
 )
-from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserMessage, UserMessageReplay
-from turnlog.messages.sdk.system_messages import ApiRetryMessage, CompactBoundaryMessage, SystemInitMessage
+from turnlog.messages.sdk.messages import (
+    ApiRetryMessage,
+    AssistantMessage,
+    CompactBoundaryMessage,
+    ResultMessage,
+    SystemInitMessage,
+    UserMessage,
+    UserMessageReplay,
+)
 from turnlog.messages.system import ApiErrorNotice, CompactBoundary
 from turnlog.transcripts.call_builder import CallBuilder
 from turnlog.transcripts.calls import Call

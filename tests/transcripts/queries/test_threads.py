@@ -17,7 +17,7 @@ from turnlog.messages.metadata import QueueOperation
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts import Conversation, Session, build_total, list_dumped
 from turnlog.transcripts.actions import REPORTED, report_of
-from turnlog.transcripts.conversation.messages import Fate
+from turnlog.transcripts.conversation.messages import LineDisplay
 from turnlog.transcripts.conversation.timeline import PromptQueue
 from turnlog.transcripts.lines.prompts import read_prompt
 from turnlog.transcripts.queries.chapters import ChapterFacts
@@ -61,7 +61,7 @@ def list_notes(conversation: Conversation) -> dict[int, list[Line]]:
             continue
         if placement.message is not None:
             above = max(above, placement.message)
-        elif type(entry) in REPORTED and placement.fate is Fate.STATE and report_of(entry):
+        elif type(entry) in REPORTED and placement.display is LineDisplay.STATE and report_of(entry):
             notes.setdefault(above, []).append(line)
     return notes
 

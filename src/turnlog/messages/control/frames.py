@@ -27,20 +27,10 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from turnlog.errors import ProtocolError
-from turnlog.messages.base import (
-    UNSET,
-    Open,
-    Raw,
-    Snake,
-    Unknown,
-    UnknownTagged,
-    UnsetType,
-    Value,
-    encode_value,
-)
+from turnlog.messages.base import Open, Snake, Unknown, UnknownTagged, Value, encode_value
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.control import requests
 from turnlog.messages.control.requests import (
@@ -54,43 +44,6 @@ from turnlog.messages.hook_events import HookInput, HookJSONOutput, view_output
 from turnlog.messages.permissions import PermissionResult
 from turnlog.messages.salvage import Problem, ProblemKind, View, repair_text, split_object, text_of, view
 from turnlog.messages.tool_io.registry import ToolInput, view_input
-
-__all__ = [
-    "CONTROL_TYPES",
-    "Cancelled",
-    "ControlCancelRequest",
-    "ControlFrame",
-    "ControlMessage",
-    "ControlPeer",
-    "ControlRequest",
-    "ControlResponse",
-    "ErrorBody",
-    "Event",
-    "Fault",
-    "FaultKind",
-    "FlatBody",
-    "FlatControlResponse",
-    "Ignored",
-    "KeepAlive",
-    "Lost",
-    "Pending",
-    "REQUESTS",
-    "Replied",
-    "RequestKind",
-    "Requested",
-    "ResponseBody",
-    "Sender",
-    "SuccessBody",
-    "TimedOut",
-    "UnknownControlMessage",
-    "UnknownResponseBody",
-    "is_flat",
-    "subtype_of",
-    "view_call",
-    "view_hook_input",
-    "view_message",
-    "view_reply",
-]
 
 
 class ControlRequest(Snake, tag_field="type", tag="control_request"):
@@ -124,8 +77,6 @@ class ErrorBody(_Body, tag="error"):
 
 class UnknownResponseBody(UnknownTagged):
     """A reply of an unknown subtype, which stands in `type`."""
-
-    __slots__ = ()
 
     @property
     def subtype(self) -> str | None:
@@ -198,8 +149,6 @@ class KeepAlive(Snake, tag_field="type", tag="keep_alive"):
 class UnknownControlMessage(UnknownTagged):
     """A frame of an unknown type."""
 
-    __slots__ = ()
-
 
 ControlFrame = Open[
     ControlRequest | ControlResponse | ControlCancelRequest | KeepAlive,
@@ -210,14 +159,12 @@ ControlFrame = Open[
 ControlMessage = ControlRequest | ControlResponse | FlatControlResponse | ControlCancelRequest | KeepAlive
 """Everything that can be read; `view_message` decodes it."""
 
-CONTROL_TYPES: Mapping[str, tuple[type[Value], ...]] = MappingProxyType(
-    {
-        "control_request": (ControlRequest,),
-        "control_response": (ControlResponse, FlatControlResponse),
-        "control_cancel_request": (ControlCancelRequest,),
-        "keep_alive": (KeepAlive,),
-    }
-)
+CONTROL_TYPES: Mapping[str, tuple[type[Value], ...]] = {
+    "control_request": (ControlRequest,),
+    "control_response": (ControlResponse, FlatControlResponse),
+    "control_cancel_request": (ControlCancelRequest,),
+    "keep_alive": (KeepAlive,),
+}
 """The classes of each `type`, today's form first."""
 
 
@@ -255,59 +202,51 @@ class RequestKind(Struct, frozen=True):
     """Whether spec 001 lists the subtype."""
 
 
-REQUESTS: Mapping[str, RequestKind] = MappingProxyType(
-    {
-        "can_use_tool": RequestKind(requests.CanUseToolRequest, PermissionResult, Sender.CLI, True),
-        "hook_callback": RequestKind(requests.HookCallbackRequest, HookJSONOutput, Sender.CLI, True),
-        "initialize": RequestKind(requests.InitializeRequest, requests.InitializeReply, spec001=True),
-        "interrupt": RequestKind(requests.InterruptRequest, requests.InterruptReply, spec001=True),
-        "mcp_message": RequestKind(requests.McpMessageRequest, requests.McpMessageReply, Sender.BOTH, True),
-        "mcp_set_servers": RequestKind(
-            requests.McpSetServersRequest, requests.McpSetServersReply, spec001=True
-        ),
-        "mcp_status": RequestKind(requests.McpStatusRequest, requests.McpStatusReply, spec001=True),
-        "rewind_files": RequestKind(requests.RewindFilesRequest, requests.RewindFilesReply, spec001=True),
-        "set_max_thinking_tokens": RequestKind(requests.SetMaxThinkingTokensRequest, spec001=True),
-        "set_model": RequestKind(requests.SetModelRequest, spec001=True),
-        "set_permission_mode": RequestKind(requests.SetPermissionModeRequest, spec001=True),
-        "mcp_reconnect": RequestKind(requests.McpReconnectRequest, spec001=True),
-        "mcp_toggle": RequestKind(requests.McpToggleRequest, spec001=True),
-        "stop_task": RequestKind(requests.StopTaskRequest),
-        "apply_flag_settings": RequestKind(requests.ApplyFlagSettingsRequest),
-        "elicitation": RequestKind(requests.ElicitationRequest, requests.ElicitationReply, Sender.CLI),
-        "get_settings": RequestKind(requests.GetSettingsRequest),
-        "cancel_async_message": RequestKind(requests.CancelAsyncMessageRequest),
-        "get_context_usage": RequestKind(requests.GetContextUsageRequest, requests.ContextUsageReply),
-        "reload_plugins": RequestKind(requests.ReloadPluginsRequest, requests.ReloadPluginsReply),
-        "seed_read_state": RequestKind(requests.SeedReadStateRequest),
-        "rename_session": RequestKind(requests.RenameSessionRequest),
-        "request_user_dialog": RequestKind(requests.UserDialogRequest, requests.UserDialogReply, Sender.CLI),
-        "file_suggestions": RequestKind(requests.FileSuggestionsRequest),
-        "get_binary_version": RequestKind(requests.GetBinaryVersionRequest),
-        "get_session_cost": RequestKind(requests.GetSessionCostRequest),
-        "mcp_call": RequestKind(requests.McpCallRequest),
-        "read_file": RequestKind(requests.ReadFileRequest, requests.ReadFileReply),
-        "set_color": RequestKind(requests.SetColorRequest),
-        "background_tasks": RequestKind(requests.BackgroundTasksRequest),
-        "get_usage": RequestKind(requests.GetUsageRequest, requests.UsageReply),
-        "register_repo_root": RequestKind(requests.RegisterRepoRootRequest),
-        "reload_skills": RequestKind(requests.ReloadSkillsRequest, requests.ReloadSkillsReply),
-        "list_models": RequestKind(requests.ListModelsRequest),
-        "get_plan": RequestKind(requests.GetPlanRequest),
-        "get_workspace_diff": RequestKind(requests.GetWorkspaceDiffRequest),
-        "update_settings": RequestKind(requests.UpdateSettingsRequest),
-        "get_hooks_listing": RequestKind(requests.GetHooksListingRequest, requests.HooksListingReply),
-        "list_permission_rules": RequestKind(
-            requests.ListPermissionRulesRequest, requests.PermissionRulesReply
-        ),
-        "reload_output_styles": RequestKind(
-            requests.ReloadOutputStylesRequest, requests.ReloadOutputStylesReply
-        ),
-        "get_task_output": RequestKind(requests.GetTaskOutputRequest, requests.TaskOutputReply),
-        "mcp_read_resource": RequestKind(requests.McpReadResourceRequest, requests.McpReadResourceReply),
-        "set_has_subscribers": RequestKind(requests.SetHasSubscribersRequest),
-    }
-)
+REQUESTS: Mapping[str, RequestKind] = {
+    "can_use_tool": RequestKind(requests.CanUseToolRequest, PermissionResult, Sender.CLI, True),
+    "hook_callback": RequestKind(requests.HookCallbackRequest, HookJSONOutput, Sender.CLI, True),
+    "initialize": RequestKind(requests.InitializeRequest, requests.InitializeReply, spec001=True),
+    "interrupt": RequestKind(requests.InterruptRequest, requests.InterruptReply, spec001=True),
+    "mcp_message": RequestKind(requests.McpMessageRequest, requests.McpMessageReply, Sender.BOTH, True),
+    "mcp_set_servers": RequestKind(requests.McpSetServersRequest, requests.McpSetServersReply, spec001=True),
+    "mcp_status": RequestKind(requests.McpStatusRequest, requests.McpStatusReply, spec001=True),
+    "rewind_files": RequestKind(requests.RewindFilesRequest, requests.RewindFilesReply, spec001=True),
+    "set_max_thinking_tokens": RequestKind(requests.SetMaxThinkingTokensRequest, spec001=True),
+    "set_model": RequestKind(requests.SetModelRequest, spec001=True),
+    "set_permission_mode": RequestKind(requests.SetPermissionModeRequest, spec001=True),
+    "mcp_reconnect": RequestKind(requests.McpReconnectRequest, spec001=True),
+    "mcp_toggle": RequestKind(requests.McpToggleRequest, spec001=True),
+    "stop_task": RequestKind(requests.StopTaskRequest),
+    "apply_flag_settings": RequestKind(requests.ApplyFlagSettingsRequest),
+    "elicitation": RequestKind(requests.ElicitationRequest, requests.ElicitationReply, Sender.CLI),
+    "get_settings": RequestKind(requests.GetSettingsRequest),
+    "cancel_async_message": RequestKind(requests.CancelAsyncMessageRequest),
+    "get_context_usage": RequestKind(requests.GetContextUsageRequest, requests.ContextUsageReply),
+    "reload_plugins": RequestKind(requests.ReloadPluginsRequest, requests.ReloadPluginsReply),
+    "seed_read_state": RequestKind(requests.SeedReadStateRequest),
+    "rename_session": RequestKind(requests.RenameSessionRequest),
+    "request_user_dialog": RequestKind(requests.UserDialogRequest, requests.UserDialogReply, Sender.CLI),
+    "file_suggestions": RequestKind(requests.FileSuggestionsRequest),
+    "get_binary_version": RequestKind(requests.GetBinaryVersionRequest),
+    "get_session_cost": RequestKind(requests.GetSessionCostRequest),
+    "mcp_call": RequestKind(requests.McpCallRequest),
+    "read_file": RequestKind(requests.ReadFileRequest, requests.ReadFileReply),
+    "set_color": RequestKind(requests.SetColorRequest),
+    "background_tasks": RequestKind(requests.BackgroundTasksRequest),
+    "get_usage": RequestKind(requests.GetUsageRequest, requests.UsageReply),
+    "register_repo_root": RequestKind(requests.RegisterRepoRootRequest),
+    "reload_skills": RequestKind(requests.ReloadSkillsRequest, requests.ReloadSkillsReply),
+    "list_models": RequestKind(requests.ListModelsRequest),
+    "get_plan": RequestKind(requests.GetPlanRequest),
+    "get_workspace_diff": RequestKind(requests.GetWorkspaceDiffRequest),
+    "update_settings": RequestKind(requests.UpdateSettingsRequest),
+    "get_hooks_listing": RequestKind(requests.GetHooksListingRequest, requests.HooksListingReply),
+    "list_permission_rules": RequestKind(requests.ListPermissionRulesRequest, requests.PermissionRulesReply),
+    "reload_output_styles": RequestKind(requests.ReloadOutputStylesRequest, requests.ReloadOutputStylesReply),
+    "get_task_output": RequestKind(requests.GetTaskOutputRequest, requests.TaskOutputReply),
+    "mcp_read_resource": RequestKind(requests.McpReadResourceRequest, requests.McpReadResourceReply),
+    "set_has_subscribers": RequestKind(requests.SetHasSubscribersRequest),
+}
 """Every declared request by its subtype."""
 
 _NOTHING = b"{}"

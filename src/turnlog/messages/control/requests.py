@@ -13,23 +13,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Open,
-    OpenEnum,
-    Raw,
-    Snake,
-    UnknownNamed,
-    UnknownTagged,
-    UnsetType,
-    field,
-)
+from msgspec import UNSET, Raw, UnsetType, field
+
+import turnlog.messages.sdk.messages as sdk
+from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, UnknownNamed, UnknownTagged
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import ElicitationAction, ElicitationMode, HookJSONOutput, McpServerProvenance
 from turnlog.messages.message import Counters
-from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import (
     AgentDefinition,
     EffortLevel,
@@ -40,147 +30,6 @@ from turnlog.messages.options import (
 )
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult, PermissionUpdate
 from turnlog.messages.tool_io.services import McpResourceContents
-
-__all__ = [
-    "AccountInfo",
-    "AgentInfo",
-    "AgentTokens",
-    "ApiProvider",
-    "ApplyFlagSettingsRequest",
-    "AskRule",
-    "BackgroundTasksRequest",
-    "BareModeNotice",
-    "Behavior",
-    "BehaviorKey",
-    "BehaviorReport",
-    "Behaviors",
-    "CacheImpact",
-    "CamelRequest",
-    "CanUseToolRequest",
-    "CancelAsyncMessageRequest",
-    "CategoryTokens",
-    "CommandTokens",
-    "ContextCategoryId",
-    "ContextCategoryKind",
-    "ContextDetail",
-    "ContextUsageReply",
-    "DecisionReasonType",
-    "DialogCancelled",
-    "DialogCompleted",
-    "EditableHook",
-    "ElicitationReply",
-    "ElicitationRequest",
-    "ExtraUsage",
-    "FastModeDisabledReason",
-    "FastModeState",
-    "FileEncoding",
-    "FileSuggestionsRequest",
-    "GetBinaryVersionRequest",
-    "GetContextUsageRequest",
-    "GetHooksListingRequest",
-    "GetPlanRequest",
-    "GetSessionCostRequest",
-    "GetSettingsRequest",
-    "GetTaskOutputRequest",
-    "GetUsageRequest",
-    "GetWorkspaceDiffRequest",
-    "GridSquare",
-    "HookCallbackRequest",
-    "HookEventSummary",
-    "HooksListingReply",
-    "HooksPolicy",
-    "InitializeReply",
-    "InitializeRequest",
-    "InterruptReply",
-    "InterruptRequest",
-    "KnownRequest",
-    "LaneInput",
-    "LaneOutput",
-    "LimitWindow",
-    "ListModelsRequest",
-    "ListPermissionRulesRequest",
-    "ListedHook",
-    "ListedRule",
-    "LoadedPlugin",
-    "LspToolChange",
-    "ManifestOrigin",
-    "ManifestOutcome",
-    "McpCallRequest",
-    "McpConnection",
-    "McpImplementation",
-    "McpInstructionTokens",
-    "McpMessageReply",
-    "McpMessageRequest",
-    "McpReadResourceReply",
-    "McpReadResourceRequest",
-    "McpReconnectRequest",
-    "McpServerStatus",
-    "McpServerTool",
-    "McpSetServersReply",
-    "McpSetServersRequest",
-    "McpStatusReply",
-    "McpStatusRequest",
-    "McpToggleRequest",
-    "McpToolHints",
-    "McpToolTokens",
-    "MemoryFileTokens",
-    "MessageTokens",
-    "ModelInfo",
-    "ModelLimit",
-    "NamedTokens",
-    "PermissionRulesReply",
-    "PermissionRulesState",
-    "RateLimits",
-    "ReadFileReply",
-    "ReadFileRequest",
-    "Recommendation",
-    "RegisterRepoRootRequest",
-    "ReloadOutputStylesReply",
-    "ReloadOutputStylesRequest",
-    "ReloadPluginsReply",
-    "ReloadPluginsRequest",
-    "ReloadSkillsReply",
-    "ReloadSkillsRequest",
-    "RenameSessionRequest",
-    "Reply",
-    "RequestBody",
-    "RewindFilesReply",
-    "RewindFilesRequest",
-    "RuleDescription",
-    "RuleEditability",
-    "RuleSource",
-    "SafeModeNotice",
-    "SdkMcpServerManifest",
-    "SdkMcpServerSettings",
-    "SeedReadStateRequest",
-    "SessionTotals",
-    "SetColorRequest",
-    "SetHasSubscribersRequest",
-    "SetMaxThinkingTokensRequest",
-    "SetModelRequest",
-    "SetPermissionModeRequest",
-    "SettingsParseError",
-    "SettingsTarget",
-    "Share",
-    "SkillTokens",
-    "SkillsTokens",
-    "SlashCommand",
-    "SnakeRequest",
-    "StopTaskRequest",
-    "SuggestedFix",
-    "TaskOutputReply",
-    "ThinkingShown",
-    "TitleSource",
-    "ToolCallTokens",
-    "UnknownControlRequest",
-    "UnknownDialogReply",
-    "UnknownReply",
-    "UpdateSettingsRequest",
-    "UsageReply",
-    "UserDialogReply",
-    "UserDialogRequest",
-    "WorkspaceDirectory",
-]
 
 
 class SnakeRequest(Snake, tag_field="subtype"):
@@ -198,28 +47,10 @@ class CamelRequest(Camel, tag_field="subtype"):
 class UnknownControlRequest(UnknownTagged):
     """A request of an undeclared subtype, which stands in `type`."""
 
-    __slots__ = ()
-
     @property
     def subtype(self) -> str | None:
         """The same, as known requests have it."""
         return self.type
-
-
-class DecisionReasonType(OpenEnum):
-    """What made Claude Code ask."""
-
-    RULE = "rule"
-    MODE = "mode"
-    SUBCOMMAND_RESULTS = "subcommandResults"
-    PERMISSION_PROMPT_TOOL = "permissionPromptTool"
-    HOOK = "hook"
-    ASYNC_AGENT = "asyncAgent"
-    SANDBOX_OVERRIDE = "sandboxOverride"
-    WORKING_DIR = "workingDir"
-    SAFETY_CHECK = "safetyCheck"
-    CLASSIFIER = "classifier"
-    OTHER = "other"
 
 
 class AskRule(Snake):
@@ -240,7 +71,7 @@ class CanUseToolRequest(SnakeRequest, tag="can_use_tool"):
     """Ready-made changes for a user who does not want to be asked again."""
     blocked_path: str | None | UnsetType = UNSET
     decision_reason: str | None | UnsetType = UNSET
-    decision_reason_type: DecisionReasonType | None | UnsetType = UNSET
+    decision_reason_type: sdk.DecisionReasonType | None | UnsetType = UNSET
     classifier_approvable: bool | None | UnsetType = UNSET
     suppress_always_allow_rule: bool | UnsetType = UNSET
     """Do not offer to allow it always."""
@@ -312,8 +143,6 @@ class DialogCancelled(Snake, tag_field="behavior", tag="cancelled"):
 class UnknownDialogReply(UnknownTagged):
     """The outcome of a dialog, of an unknown kind."""
 
-    __slots__ = ()
-
 
 UserDialogReply = Open[DialogCompleted | DialogCancelled, UnknownDialogReply]
 """How a dialog ended, told by `behavior`."""
@@ -365,16 +194,6 @@ class InitializeRequest(CamelRequest, tag="initialize"):
     """Absent means none."""
     per_task_stop_affordance: bool | UnsetType = UNSET
     plugins: tuple[PluginConfig, ...] | UnsetType = UNSET
-
-
-class SlashCommand(Camel):
-    """A slash command or a skill that the user may call."""
-
-    name: str
-    description: str | UnsetType = UNSET
-    argument_hint: str | UnsetType = UNSET
-    aliases: tuple[str, ...] | UnsetType = UNSET
-    builtin: bool | UnsetType = UNSET
 
 
 class AgentInfo(Camel):
@@ -433,33 +252,10 @@ class ManifestOutcome(OpenEnum):
     NOT_HONOURED = "not_honoured"
 
 
-class FastModeState(OpenEnum):
-    """Whether answers come in fast mode."""
-
-    OFF = "off"
-    COOLDOWN = "cooldown"
-    ON = "on"
-
-
-class FastModeDisabledReason(OpenEnum):
-    """Why fast mode is not to be had."""
-
-    FREE = "free"
-    PREFERENCE = "preference"
-    EXTRA_USAGE_DISABLED = "extra_usage_disabled"
-    NETWORK_ERROR = "network_error"
-    UNKNOWN = "unknown"
-    NOT_FIRST_PARTY = "not_first_party"
-    DISABLED_BY_ENV = "disabled_by_env"
-    MODEL_NOT_ALLOWED = "model_not_allowed"
-    SDK_OPT_IN_REQUIRED = "sdk_opt_in_required"
-    PENDING = "pending"
-
-
 class InitializeReply(Snake):
     """What Claude Code can do, and for whom."""
 
-    commands: tuple[SlashCommand, ...] | UnsetType = UNSET
+    commands: tuple[sdk.SlashCommand, ...] | UnsetType = UNSET
     agents: tuple[AgentInfo, ...] | UnsetType = UNSET
     output_style: str | UnsetType = UNSET
     available_output_styles: tuple[str, ...] | UnsetType = UNSET
@@ -475,8 +271,8 @@ class InitializeReply(Snake):
     plugins_applied: bool | UnsetType = UNSET
     sdk_mcp_manifests_parked: dict[str, ManifestOutcome] | UnsetType = UNSET
     claude_code_version: str | UnsetType = UNSET
-    fast_mode_state: FastModeState | UnsetType = UNSET
-    fast_mode_disabled_reason: FastModeDisabledReason | None | UnsetType = UNSET
+    fast_mode_state: sdk.FastModeState | UnsetType = UNSET
+    fast_mode_disabled_reason: sdk.FastModeDisabledReason | None | UnsetType = UNSET
 
 
 class InterruptRequest(SnakeRequest, tag="interrupt"):
@@ -997,15 +793,6 @@ class ReloadPluginsRequest(SnakeRequest, tag="reload_plugins"):
     refuse_if_busy: bool | UnsetType = UNSET
 
 
-class LoadedPlugin(Snake):
-    """A plugin that is loaded."""
-
-    name: str | UnsetType = UNSET
-    path: str | UnsetType = UNSET
-    source: str | UnsetType = UNSET
-    version: str | UnsetType = UNSET
-
-
 class LspToolChange(OpenEnum):
     """What reloading does to the language-server tool."""
 
@@ -1026,9 +813,9 @@ class CacheImpact(Snake):
 class ReloadPluginsReply(Snake):
     """What there is after plugins were read again."""
 
-    commands: tuple[SlashCommand, ...] | UnsetType = UNSET
+    commands: tuple[sdk.SlashCommand, ...] | UnsetType = UNSET
     agents: tuple[AgentInfo, ...] | UnsetType = UNSET
-    plugins: tuple[LoadedPlugin, ...]
+    plugins: tuple[sdk.LoadedPlugin, ...]
     mcp_servers: tuple[McpServerStatus, ...] | UnsetType = field(name="mcpServers", default=UNSET)
     error_count: int | UnsetType = UNSET
     held: bool | UnsetType = UNSET
@@ -1043,7 +830,7 @@ class ReloadSkillsRequest(SnakeRequest, tag="reload_skills"):
 class ReloadSkillsReply(Snake):
     """The skills after they were read again."""
 
-    skills: tuple[SlashCommand, ...]
+    skills: tuple[sdk.SlashCommand, ...]
 
 
 class ReloadOutputStylesRequest(SnakeRequest, tag="reload_output_styles"):
@@ -1087,15 +874,6 @@ class ContextCategoryId(OpenEnum):
     FREE_SPACE = "free_space"
 
 
-class ContextCategoryKind(OpenEnum):
-    """Whether a part of the context is taken, free, kept free, or not loaded yet."""
-
-    USED = "used"
-    FREE = "free"
-    BUFFER = "buffer"
-    DEFERRED = "deferred"
-
-
 class CategoryTokens(Camel):
     """A part of the context."""
 
@@ -1104,7 +882,7 @@ class CategoryTokens(Camel):
     tokens: int
     color: str | UnsetType = UNSET
     is_deferred: bool | UnsetType = UNSET
-    kind: ContextCategoryKind | UnsetType = UNSET
+    kind: sdk.ContextCategoryKind | UnsetType = UNSET
 
 
 class GridSquare(Camel):
@@ -1246,17 +1024,6 @@ class GetUsageRequest(SnakeRequest, tag="get_usage"):
     skip_behaviors: bool | UnsetType = UNSET
 
 
-class SessionTotals(Snake):
-    """What a session has cost so far."""
-
-    total_cost_usd: Number | UnsetType = UNSET
-    total_api_duration_ms: Number | UnsetType = UNSET
-    total_duration_ms: Number | UnsetType = UNSET
-    total_lines_added: int | UnsetType = UNSET
-    total_lines_removed: int | UnsetType = UNSET
-    model_usage: dict[str, ModelUsage] | UnsetType = UNSET
-
-
 class LimitWindow(Snake):
     """How much of a limit is used, and when it starts anew."""
 
@@ -1270,16 +1037,6 @@ class ModelLimit(LimitWindow):
     display_name: str | UnsetType = UNSET
 
 
-class ExtraUsage(Snake):
-    """What may be used, and was, beyond the plan."""
-
-    is_enabled: bool | UnsetType = UNSET
-    monthly_limit: Number | None | UnsetType = UNSET
-    used_credits: Number | None | UnsetType = UNSET
-    utilization: Number | None | UnsetType = UNSET
-    currency: str | None | UnsetType = UNSET
-
-
 class RateLimits(Snake):
     """The account's limits."""
 
@@ -1289,7 +1046,7 @@ class RateLimits(Snake):
     seven_day_opus: LimitWindow | None | UnsetType = UNSET
     seven_day_sonnet: LimitWindow | None | UnsetType = UNSET
     model_scoped: tuple[ModelLimit, ...] | UnsetType = UNSET
-    extra_usage: ExtraUsage | None | UnsetType = UNSET
+    extra_usage: sdk.ExtraUsage | None | UnsetType = UNSET
 
 
 class BehaviorKey(OpenEnum):
@@ -1361,7 +1118,7 @@ class Behaviors(Snake):
 class UsageReply(Snake):
     """The session's totals and the account's limits."""
 
-    session: SessionTotals
+    session: sdk.SessionTotals
     subscription_type: str | None | UnsetType = UNSET
     rate_limits_available: bool | UnsetType = UNSET
     rate_limits: RateLimits | None | UnsetType = UNSET
@@ -1421,8 +1178,6 @@ RequestBody = Open[KnownRequest, UnknownControlRequest]
 
 class UnknownReply(UnknownNamed):
     """The answer to a request of an undeclared subtype, which is its `name`."""
-
-    __slots__ = ()
 
 
 Reply = (

@@ -1,13 +1,40 @@
 """The messages that the SDK and `--output-format stream-json` give out, one JSON object to a line."""
 
-from turnlog.messages.sdk import assembly, messages, stream, system_messages
-from turnlog.messages.sdk.assembly import *
 from turnlog.messages.sdk.messages import *
 from turnlog.messages.sdk.stream import *
-from turnlog.messages.sdk.system_messages import *
 
-__all__: list[str] = []
-__all__ += assembly.__all__
-__all__ += messages.__all__
-__all__ += stream.__all__
-__all__ += system_messages.__all__
+__all__ = [
+    "ActiveGoal", "ActiveGoalMessage", "ApiKeySource", "ApiRetryMessage", "AssembledMessage",
+    "AssistantMessage", "AuthStatusMessage", "BackgroundTasksChangedMessage", "CitationsDelta",
+    "CommandLifecycleMessage", "CommandState", "CommandsChangedMessage", "CompactBoundaryMessage",
+    "CompactDetails", "CompactResult", "CompactionDelta", "ContentBlockDelta", "ContentBlockStart",
+    "ContentBlockStop", "ContextAgent", "ContextExcess", "ContextExcessKind", "ContextMcpTool",
+    "ContextMemoryFile", "ContextPart", "ContextSkill", "ContextUsage", "ControlRequestProgressMessage",
+    "ControlRequestStatus", "ConversationResetMessage", "DeferredToolUse", "Delta", "DeltaBase", "Effect",
+    "ElicitationCompleteMessage", "ErrorEvent", "EventBase", "FailedFile", "FilesPersistedEvent", "HookOutcome",
+    "HookProgressMessage", "HookResponseMessage", "HookStartedMessage", "InformationalMessage",
+    "InputJsonDelta", "InvalidConfigFile", "KeptMessages", "KeptSegment", "KilledAgents", "LimitError",
+    "LimitScope", "LimitStatus", "LimitSubject", "LiveTask", "LocalCommandOutputMessage", "LostRecord",
+    "ManagedLock", "McpServerState", "MemoryPaths", "MemoryRecallMessage", "MemoryRecallMode", "MemoryScope",
+    "MessageAssembler", "MessageChange", "MessageDelta", "MessageStart", "MessageStop", "MirrorErrorMessage",
+    "ModelRefusalFallbackMessage", "ModelRefusalNoFallbackMessage", "NoResponse", "NotificationMessage",
+    "NotificationPriority", "OverageDisabledReason", "PartialAssistantMessage", "PermissionDenial",
+    "PermissionDeniedMessage", "PersistedFile", "Ping", "PluginInstallMessage", "PluginInstallStatus",
+    "PluginLoadError", "PostTurnSummaryMessage", "PromptSuggestionMessage", "QueuedBehind", "RateLimitEvent",
+    "RateLimitInfo", "RateLimitType", "RecalledMemory", "RefusalDirection", "RefusalScope", "RefusalTrigger",
+    "RefusedAgents", "RequestedPlaces", "ResetTrigger", "ResultMessage", "ResultSubtype", "Role", "RunTotals",
+    "STREAM_TYPES", "SYSTEM_SUBTYPES", "SdkMessage", "SessionState", "SessionStateChangedMessage",
+    "SessionWritesLostMessage", "SignatureDelta", "SpendLimit", "StartupFailureReason", "StartupTiming",
+    "Status", "StatusMessage", "StreamEvent", "StreamHead", "StreamMessage", "SubagentRetry", "SubagentStats",
+    "SystemInitMessage", "SystemMessage", "SystemSubtypeMessage", "Task", "TaskEnd", "TaskEndReason",
+    "TaskLink", "TaskMessage", "TaskNotificationMessage", "TaskPatch", "TaskProgressMessage",
+    "TaskStartedMessage", "TaskState", "TaskSummaryMessage", "TaskUpdatedMessage", "TaskUsage",
+    "TerminalReason", "TextDelta", "ThinkingDelta", "ThinkingTokensMessage", "Thread", "ToolProgressMessage",
+    "ToolResultMeta", "ToolResultPermission", "ToolUseSummaryMessage", "TranscriptMirrorMessage",
+    "TypedMessage", "UnknownDelta", "UnknownEvent", "UnknownMessage", "UsageLimit", "UsageLimits",
+    "UsageReport", "UserFields", "UserMessage", "UserMessageReplay", "UserPriority", "ViewMode",
+    "WorkerShuttingDownMessage", "WriteErrorCode", "add_result", "drop_retracted", "effect_of", "ends_turn",
+    "fill_model_usage", "fill_usage", "find_class", "has_failed", "is_detached", "is_idle", "list_retracted",
+    "merge_answers", "merge_task", "new_assistant_message", "new_compact_boundary", "new_result_error",
+    "new_result_success", "new_system_init", "new_user_message", "new_uuid", "total",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The conversation as the SDK's stream tells it: prompts, answers, their events, results of turns, and calls.
+"""What the SDK's stream says: prompts, answers, their events, results of turns, calls, and the program itself.
 
 The stream is spelled in snake_case, with a handful of camelCase keys that say so at their field. Messages are
 told apart by `type`, and those of `type: system` by `subtype`. Hosts leave out `uuid` and `session_id` on what
@@ -14,34 +14,28 @@ One class serves success and failure of a turn, because they share most of their
 reported as either: `subtype: success` with `is_error: true` is an answer that reports an API error, and some
 `error_…` say `is_error: false`. `usage` is this turn's; `model_usage` and `total_cost_usd` are running totals,
 of which the last counts.
+
+What the program says about itself is mostly `type: system` with a `subtype`. The header of a session comes
+again at the start of each turn. What happens on disk, too, is spelled there in camelCase
+(`system.CompactBoundary`) and here as the stream does. A `hook_id` ties the messages of one hook's run
+together. A background task keeps its `task_id`; each time it is taken up again it gets a new `run_id`, and
+these sort by start.
+
+No decoder can tell all of them apart: it knows one tag, and the stream has three (`type`, then `subtype` or
+`isReplay`). So a reader takes the `StreamHead` first and asks `find_class` what the whole is. The tables are
+the inventory.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal, get_args
 
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Open,
-    OpenEnum,
-    Raw,
-    Snake,
-    TypeEnum,
-    UnknownTagged,
-    UnsetType,
-    field,
-)
+from msgspec import UNSET, Raw, UnsetType, field
+
+from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, TypeEnum, UnknownTagged
 from turnlog.messages.blocks import Citation, ContentBlock
-from turnlog.messages.control.requests import (
-    ContextCategoryKind,
-    DecisionReasonType,
-    ExtraUsage,
-    FastModeDisabledReason,
-    FastModeState,
-    SessionTotals,
-)
+from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import AssistantMessageError
 from turnlog.messages.message import (
     Container,
@@ -54,79 +48,96 @@ from turnlog.messages.message import (
     Usage,
 )
 from turnlog.messages.metadata import ModelUsage
+from turnlog.messages.options import EffortLevel, SessionKey
+from turnlog.messages.system import CompactTrigger, Level
 
-__all__ = [
-    "AssistantMessage",
-    "CitationsDelta",
-    "CompactionDelta",
-    "ContentBlockDelta",
-    "ContentBlockStart",
-    "ContentBlockStop",
-    "ContextAgent",
-    "ContextExcess",
-    "ContextExcessKind",
-    "ContextMcpTool",
-    "ContextMemoryFile",
-    "ContextPart",
-    "ContextSkill",
-    "ContextUsage",
-    "DeferredToolUse",
-    "Delta",
-    "DeltaBase",
-    "ElicitationCompleteMessage",
-    "ErrorEvent",
-    "EventBase",
-    "InputJsonDelta",
-    "InvalidConfigFile",
-    "KilledAgents",
-    "LimitError",
-    "LimitScope",
-    "LimitStatus",
-    "LimitSubject",
-    "MessageChange",
-    "MessageDelta",
-    "MessageStart",
-    "MessageStop",
-    "OverageDisabledReason",
-    "PartialAssistantMessage",
-    "PermissionDenial",
-    "PermissionDeniedMessage",
-    "Ping",
-    "QueuedBehind",
-    "RateLimitEvent",
-    "RateLimitInfo",
-    "RateLimitType",
-    "RefusedAgents",
-    "RequestedPlaces",
-    "ResultMessage",
-    "ResultSubtype",
-    "SignatureDelta",
-    "SpendLimit",
-    "StartupFailureReason",
-    "StreamEvent",
-    "StreamMessage",
-    "SubagentRetry",
-    "SubagentStats",
-    "SystemMessage",
-    "TerminalReason",
-    "TextDelta",
-    "ThinkingDelta",
-    "ToolProgressMessage",
-    "ToolResultMeta",
-    "ToolResultPermission",
-    "ToolUseSummaryMessage",
-    "TypedMessage",
-    "UnknownDelta",
-    "UnknownEvent",
-    "UnknownMessage",
-    "UsageLimit",
-    "UsageLimits",
-    "UsageReport",
-    "UserFields",
-    "UserMessage",
-    "UserMessageReplay",
-    "UserPriority",
-]
+
+class DecisionReasonType(OpenEnum):
+    """What made Claude Code ask."""
+
+    RULE = "rule"
+    MODE = "mode"
+    SUBCOMMAND_RESULTS = "subcommandResults"
+    PERMISSION_PROMPT_TOOL = "permissionPromptTool"
+    HOOK = "hook"
+    ASYNC_AGENT = "asyncAgent"
+    SANDBOX_OVERRIDE = "sandboxOverride"
+    WORKING_DIR = "workingDir"
+    SAFETY_CHECK = "safetyCheck"
+    CLASSIFIER = "classifier"
+    OTHER = "other"
+
+
+class SlashCommand(Camel):
+    """A slash command or a skill that the user may call."""
+
+    name: str
+    description: str | UnsetType = UNSET
+    argument_hint: str | UnsetType = UNSET
+    aliases: tuple[str, ...] | UnsetType = UNSET
+    builtin: bool | UnsetType = UNSET
+
+
+class FastModeState(OpenEnum):
+    """Whether answers come in fast mode."""
+
+    OFF = "off"
+    COOLDOWN = "cooldown"
+    ON = "on"
+
+
+class FastModeDisabledReason(OpenEnum):
+    """Why fast mode is not to be had."""
+
+    FREE = "free"
+    PREFERENCE = "preference"
+    EXTRA_USAGE_DISABLED = "extra_usage_disabled"
+    NETWORK_ERROR = "network_error"
+    UNKNOWN = "unknown"
+    NOT_FIRST_PARTY = "not_first_party"
+    DISABLED_BY_ENV = "disabled_by_env"
+    MODEL_NOT_ALLOWED = "model_not_allowed"
+    SDK_OPT_IN_REQUIRED = "sdk_opt_in_required"
+    PENDING = "pending"
+
+
+class LoadedPlugin(Snake):
+    """A plugin that is loaded."""
+
+    name: str | UnsetType = UNSET
+    path: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    version: str | UnsetType = UNSET
+
+
+class ContextCategoryKind(OpenEnum):
+    """Whether a part of the context is taken, free, kept free, or not loaded yet."""
+
+    USED = "used"
+    FREE = "free"
+    BUFFER = "buffer"
+    DEFERRED = "deferred"
+
+
+class SessionTotals(Snake):
+    """What a session has cost so far."""
+
+    total_cost_usd: Number | UnsetType = UNSET
+    total_api_duration_ms: Number | UnsetType = UNSET
+    total_duration_ms: Number | UnsetType = UNSET
+    total_lines_added: int | UnsetType = UNSET
+    total_lines_removed: int | UnsetType = UNSET
+    model_usage: dict[str, ModelUsage] | UnsetType = UNSET
+
+
+class ExtraUsage(Snake):
+    """What may be used, and was, beyond the plan."""
+
+    is_enabled: bool | UnsetType = UNSET
+    monthly_limit: Number | None | UnsetType = UNSET
+    used_credits: Number | None | UnsetType = UNSET
+    utilization: Number | None | UnsetType = UNSET
+    currency: str | None | UnsetType = UNSET
 
 
 class StreamMessage(Snake):
@@ -152,19 +163,13 @@ class SystemMessage(StreamMessage, tag_field="subtype"):
 class UnknownMessage(UnknownTagged):
     """A message of the stream whose `type`, or whose `subtype` of `type: system`, nobody declared."""
 
-    __slots__ = ()
-
 
 class UnknownEvent(UnknownTagged):
     """A stream event of an unknown type."""
 
-    __slots__ = ()
-
 
 class UnknownDelta(UnknownTagged):
     """A change of a content block, of an unknown type."""
-
-    __slots__ = ()
 
 
 class DeltaBase(Snake, tag_field="type"):
@@ -708,6 +713,11 @@ class ResultMessage(TypedMessage, tag="result"):
     first_text_post_wall_ms: Number | UnsetType = UNSET
 
 
+def has_failed(result: ResultMessage) -> bool:
+    """Tell whether a turn failed: a success can be an error, and running out of turns is no `is_error`."""
+    return result.is_error is True or result.subtype is not ResultSubtype.SUCCESS
+
+
 class SubagentRetry(Snake):
     """A request of a sub-agent that failed and is tried again."""
 
@@ -834,3 +844,753 @@ class RateLimitEvent(TypedMessage, tag="rate_limit_event"):
     """The state of a limit changed."""
 
     rate_limit_info: RateLimitInfo | UnsetType = UNSET
+
+
+class ApiKeySource(OpenEnum):
+    """Where the credential came from."""
+
+    USER = "user"
+    PROJECT = "project"
+    ORG = "org"
+    TEMPORARY = "temporary"
+    OAUTH = "oauth"
+    ANTHROPIC_API_KEY = "ANTHROPIC_API_KEY"
+    API_KEY_HELPER = "apiKeyHelper"
+    LOGIN_MANAGED_KEY = "/login managed key"
+    NONE = "none"
+    ENV_VAR = "env_var"
+    """As spec 001 has it; so is the next."""
+    CONFIG_FILE = "config_file"
+
+
+class ViewMode(OpenEnum):
+    """How the conversation is shown."""
+
+    FOCUS = "focus"
+    DEFAULT = "default"
+
+
+class McpServerState(Snake):
+    """A server, and whether it is connected."""
+
+    name: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+
+
+class ManagedLock(Snake):
+    """The administrator's rule that decides about a plugin."""
+
+    plugin_enabled: bool | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    marketplace: str | UnsetType = UNSET
+
+
+class PluginLoadError(Snake):
+    """A plugin, or a part of one, that was not loaded."""
+
+    plugin: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    path: str | UnsetType = UNSET
+    managed_lock: ManagedLock | UnsetType = UNSET
+
+
+class MemoryPaths(Snake):
+    """Where the program keeps what it remembers by itself."""
+
+    auto: str | UnsetType = UNSET
+
+
+class StartupTiming(Snake):
+    """How long each step of the start took; the steps have names of the program's own."""
+
+    entrypoint: str | UnsetType = UNSET
+    warm_spare_claimed: bool | UnsetType = UNSET
+    phases: dict[str, Number] | UnsetType = UNSET
+    time_origin_ms: Number | UnsetType = UNSET
+    phase_start_ms: dict[str, Number] | UnsetType = UNSET
+
+
+class SystemInitMessage(SystemMessage, tag="init"):
+    """What a session runs with."""
+
+    cwd: str | UnsetType = UNSET
+    tools: tuple[str, ...] | UnsetType = UNSET
+    mcp_servers: tuple[McpServerState, ...] | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    permission_mode: PermissionMode | UnsetType = field(name="permissionMode", default=UNSET)
+    slash_commands: tuple[str, ...] | UnsetType = UNSET
+    terminal_slash_commands: tuple[str, ...] | UnsetType = UNSET
+    api_key_source: ApiKeySource | UnsetType = field(name="apiKeySource", default=UNSET)
+    betas: tuple[str, ...] | UnsetType = UNSET
+    claude_code_version: str | UnsetType = UNSET
+    output_style: str | UnsetType = UNSET
+    agents: tuple[str, ...] | UnsetType = UNSET
+    skills: tuple[str, ...] | UnsetType = UNSET
+    plugins: tuple[LoadedPlugin, ...] | UnsetType = UNSET
+    plugin_errors: tuple[PluginLoadError, ...] | UnsetType = UNSET
+    capabilities: tuple[str, ...] | UnsetType = UNSET
+    effort: EffortLevel | None | UnsetType = UNSET
+    view_mode: ViewMode | UnsetType = UNSET
+    fast_mode_state: FastModeState | UnsetType = UNSET
+    fast_mode_disabled_reason: FastModeDisabledReason | UnsetType = UNSET
+    analytics_disabled: bool | UnsetType = UNSET
+    """Not documented, as the three that follow; versions since 2.1.142 write them."""
+    product_feedback_disabled: bool | UnsetType = UNSET
+    memory_paths: MemoryPaths | UnsetType = UNSET
+    startup_timing: StartupTiming | UnsetType = UNSET
+    additional_directories: tuple[str, ...] | UnsetType = UNSET
+    """Not documented either, as all that follow."""
+    messaging_socket_path: str | None | UnsetType = UNSET
+    original_cwd: str | UnsetType = UNSET
+    per_turn_effort_active: bool | UnsetType = UNSET
+    ultrathink_available: bool | UnsetType = UNSET
+    ultrathink_typed_raises: bool | UnsetType = UNSET
+    user_message_uuids: tuple[str, ...] | UnsetType = UNSET
+
+
+class Status(OpenEnum):
+    """What the program is busy with."""
+
+    COMPACTING = "compacting"
+    REQUESTING = "requesting"
+
+
+class CompactResult(OpenEnum):
+    """What came of a compaction."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+
+
+class StatusMessage(SystemMessage, tag="status"):
+    """What the program is busy with, or null; and the permission mode, when it changed."""
+
+    status: Status | None | UnsetType = UNSET
+    permission_mode: PermissionMode | UnsetType = field(name="permissionMode", default=UNSET)
+    compact_result: CompactResult | UnsetType = UNSET
+    compact_error: str | UnsetType = UNSET
+    compact_output_chars: int | UnsetType = UNSET
+    user_message_uuids: tuple[str, ...] | UnsetType = UNSET
+    """The prompts that this turn answers, by the names the host gave them."""
+
+
+class NoResponse(Snake):
+    """How long an answer was waited for in vain."""
+
+    waited_ms: Number | UnsetType = UNSET
+    retry_wait_ms: Number | UnsetType = UNSET
+
+
+class ApiRetryMessage(SystemMessage, tag="api_retry"):
+    """A request failed and is tried again."""
+
+    attempt: int | UnsetType = UNSET
+    max_retries: int | UnsetType = UNSET
+    retry_delay_ms: Number | UnsetType = UNSET
+    error_status: int | None | UnsetType = UNSET
+    """The HTTP status; null when there was no connection."""
+    error: AssistantMessageError | UnsetType = UNSET
+    no_response: NoResponse | UnsetType = UNSET
+
+
+class ControlRequestStatus(OpenEnum):
+    """How far a control request has come."""
+
+    STARTED = "started"
+    API_RETRY = "api_retry"
+
+
+class ControlRequestProgressMessage(SystemMessage, tag="control_request_progress"):
+    """A control request is still being worked on; the counters come with `api_retry`."""
+
+    request_id: str | UnsetType = UNSET
+    status: ControlRequestStatus | UnsetType = UNSET
+    attempt: int | UnsetType = UNSET
+    max_retries: int | UnsetType = UNSET
+    retry_delay_ms: Number | UnsetType = UNSET
+    error_status: int | None | UnsetType = UNSET
+
+
+class ThinkingTokensMessage(SystemMessage, tag="thinking_tokens"):
+    """How much the model has thought so far, by estimate."""
+
+    estimated_tokens: int | UnsetType = UNSET
+    estimated_tokens_delta: int | UnsetType = UNSET
+    user_message_uuid: str | UnsetType = UNSET
+
+
+class SessionState(OpenEnum):
+    """Whether anything goes on."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    REQUIRES_ACTION = "requires_action"
+
+
+class SessionStateChangedMessage(SystemMessage, tag="session_state_changed"):
+    """Whether anything goes on; `idle` says for certain that nothing does."""
+
+    state: SessionState
+
+
+class WorkerShuttingDownMessage(SystemMessage, tag="worker_shutting_down"):
+    """The program is about to end."""
+
+    reason: str | UnsetType = UNSET
+
+
+class AuthStatusMessage(TypedMessage, tag="auth_status"):
+    """How a login is getting on."""
+
+    is_authenticating: bool | UnsetType = field(name="isAuthenticating", default=UNSET)
+    output: tuple[str, ...] | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class ActiveGoal(Snake):
+    """A goal that the session works towards by itself."""
+
+    condition: str | UnsetType = UNSET
+    iterations: int | UnsetType = UNSET
+    set_at: Number | UnsetType = UNSET
+    tokens_at_start: int | UnsetType = UNSET
+    last_reason: str | UnsetType = UNSET
+
+
+class ActiveGoalMessage(TypedMessage, tag="active_goal"):
+    """The goal as it stands; null when it was given up or reached."""
+
+    value: ActiveGoal | None | UnsetType = UNSET
+
+
+class KeptSegment(Snake):
+    """The messages that a compaction kept: the older form, by both ends."""
+
+    head_uuid: str | UnsetType = UNSET
+    anchor_uuid: str | UnsetType = UNSET
+    tail_uuid: str | UnsetType = UNSET
+
+
+class KeptMessages(Snake):
+    """The messages that a compaction kept, one by one; the first follows the anchor."""
+
+    anchor_uuid: str | UnsetType = UNSET
+    uuids: tuple[str, ...] | UnsetType = UNSET
+    all_uuids: tuple[str, ...] | UnsetType = UNSET
+
+
+class CompactDetails(Snake):
+    """What a compaction did."""
+
+    trigger: CompactTrigger | UnsetType = UNSET
+    pre_tokens: int | UnsetType = UNSET
+    post_tokens: int | UnsetType = UNSET
+    duration_ms: Number | UnsetType = UNSET
+    cumulative_dropped_tokens: int | UnsetType = UNSET
+    preserved_segment: KeptSegment | None | UnsetType = UNSET
+    preserved_messages: KeptMessages | None | UnsetType = UNSET
+
+
+class CompactBoundaryMessage(SystemMessage, tag="compact_boundary"):
+    """A compaction took place here."""
+
+    compact_metadata: CompactDetails | UnsetType = UNSET
+    logical_parent_uuid: str | None | UnsetType = UNSET
+
+
+class TaskEnd(OpenEnum):
+    """How a task ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+class TaskEndReason(OpenEnum):
+    """What ended a task from outside."""
+
+    WORKER_RESTART = "worker_restart"
+
+
+class TaskState(OpenEnum):
+    """What state a task is in."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    KILLED = "killed"
+    PAUSED = "paused"
+
+
+class TaskUsage(Snake):
+    """What a task has used so far."""
+
+    total_tokens: int | UnsetType = UNSET
+    tool_uses: int | UnsetType = UNSET
+    duration_ms: Number | UnsetType = UNSET
+
+
+class TaskLink(Camel):
+    """A resource that a task of a server came up with."""
+
+    uri: str
+    name: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    mime_type: str | UnsetType = UNSET
+    size: int | UnsetType = UNSET
+    annotations: dict[str, Raw] | UnsetType = UNSET
+
+
+class _TaskMessage(SystemMessage):
+    task_id: str
+    run_id: str | UnsetType = UNSET
+
+
+class TaskStartedMessage(_TaskMessage, tag="task_started"):
+    """A task started."""
+
+    tool_use_id: str | None | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    subagent_type: str | UnsetType = UNSET
+    is_backgrounded: bool | UnsetType = UNSET
+    spawn_depth: int | UnsetType = UNSET
+    parent_task_id: str | UnsetType = UNSET
+    task_type: str | UnsetType = UNSET
+    """`local_agent`, `local_bash`, `local_workflow`, `mcp_task` and the like."""
+    workflow_name: str | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    skip_transcript: bool | UnsetType = UNSET
+    ambient: bool | UnsetType = UNSET
+    """Whether it is a watcher or housekeeping, which does not count as activity."""
+
+
+class TaskPatch(Snake):
+    """What changed about a task; the rest stays."""
+
+    status: TaskState | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    end_time: Number | UnsetType = UNSET
+    total_paused_ms: Number | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    is_backgrounded: bool | UnsetType = UNSET
+
+
+class TaskUpdatedMessage(_TaskMessage, tag="task_updated"):
+    """A task changed."""
+
+    patch: TaskPatch | UnsetType = UNSET
+
+
+class TaskProgressMessage(_TaskMessage, tag="task_progress"):
+    """How far a task has come."""
+
+    tool_use_id: str | None | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    subagent_type: str | UnsetType = UNSET
+    usage: TaskUsage | UnsetType = UNSET
+    last_tool_name: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+
+
+class TaskNotificationMessage(_TaskMessage, tag="task_notification"):
+    """A task ended."""
+
+    tool_use_id: str | None | UnsetType = UNSET
+    status: TaskEnd | UnsetType = UNSET
+    reason: TaskEndReason | UnsetType = UNSET
+    output_file: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    usage: TaskUsage | UnsetType = UNSET
+    resource_links: tuple[TaskLink, ...] | UnsetType = UNSET
+    skip_transcript: bool | UnsetType = UNSET
+    ambient: bool | UnsetType = UNSET
+
+
+class LiveTask(Snake):
+    """A task that is running."""
+
+    task_id: str
+    run_id: str | UnsetType = UNSET
+    task_type: str | UnsetType = UNSET
+    subagent_type: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    parent_task_id: str | UnsetType = UNSET
+    ambient: bool | UnsetType = UNSET
+
+
+class BackgroundTasksChangedMessage(SystemMessage, tag="background_tasks_changed"):
+    """All tasks that are running now."""
+
+    tasks: tuple[LiveTask, ...]
+
+
+class TaskSummaryMessage(SystemMessage, tag="task_summary"):
+    """What the turn is at, in a line; null when there is nothing to say. Not documented, but seen."""
+
+    detail: str | None | UnsetType = UNSET
+
+
+class HookOutcome(OpenEnum):
+    """How a hook ended."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class _HookMessage(SystemMessage):
+    hook_id: str | UnsetType = UNSET
+    """Absent in versions before 0.2.18."""
+    hook_name: str | UnsetType = UNSET
+    hook_event: str | UnsetType = UNSET
+
+
+class HookStartedMessage(_HookMessage, tag="hook_started"):
+    """A hook started."""
+
+
+class HookProgressMessage(_HookMessage, tag="hook_progress"):
+    """What a running hook has written so far."""
+
+    stdout: str | UnsetType = UNSET
+    stderr: str | UnsetType = UNSET
+    output: str | UnsetType = UNSET
+
+
+class HookResponseMessage(_HookMessage, tag="hook_response"):
+    """A hook ended."""
+
+    output: str | UnsetType = UNSET
+    stdout: str | UnsetType = UNSET
+    stderr: str | UnsetType = UNSET
+    exit_code: int | None | UnsetType = UNSET
+    outcome: HookOutcome | UnsetType = UNSET
+
+
+class RefusalTrigger(OpenEnum):
+    """What made another model take over."""
+
+    REFUSAL = "refusal"
+
+
+class RefusalDirection(OpenEnum):
+    """Whether another model answers once, no longer, or from now on."""
+
+    RETRY = "retry"
+    REVERT = "revert"
+    STICKY = "sticky"
+
+
+class RefusalScope(OpenEnum):
+    """What the change of model applies to: the session, or a sub-agent or side question only."""
+
+    SESSION = "session"
+    LOCAL = "local"
+
+
+class _RefusalMessage(SystemMessage):
+    original_model: str | UnsetType = UNSET
+    request_id: str | None | UnsetType = UNSET
+    api_refusal_category: str | None | UnsetType = UNSET
+    api_refusal_explanation: str | None | UnsetType = UNSET
+    refused_user_message_uuid: str | None | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+
+
+class ModelRefusalFallbackMessage(_RefusalMessage, tag="model_refusal_fallback"):
+    """A model refused, and another one took over; what was retracted is to go."""
+
+    trigger: RefusalTrigger | UnsetType = UNSET
+    direction: RefusalDirection | UnsetType = UNSET
+    scope: RefusalScope | UnsetType = UNSET
+    fallback_model: str | UnsetType = UNSET
+    retracted_message_uuids: tuple[str, ...] | UnsetType = UNSET
+
+
+class ModelRefusalNoFallbackMessage(_RefusalMessage, tag="model_refusal_no_fallback"):
+    """A model refused, and none took over."""
+
+
+class LocalCommandOutputMessage(SystemMessage, tag="local_command_output"):
+    """What a slash command printed that the program itself carried out."""
+
+    content: str
+
+
+class InformationalMessage(SystemMessage, tag="informational"):
+    """A remark, more or less loud."""
+
+    content: str
+    level: Level | UnsetType = UNSET
+    tool_use_id: str | UnsetType = UNSET
+    prevent_continuation: bool | UnsetType = UNSET
+    tag: str | UnsetType = UNSET
+
+
+class NotificationPriority(OpenEnum):
+    """How urgent a notification is."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    IMMEDIATE = "immediate"
+
+
+class NotificationMessage(SystemMessage, tag="notification"):
+    """A toast; a later one with the same key takes its place."""
+
+    key: str | UnsetType = UNSET
+    text: str
+    priority: NotificationPriority | UnsetType = UNSET
+    color: str | UnsetType = UNSET
+    timeout_ms: Number | UnsetType = UNSET
+
+
+class MemoryRecallMode(OpenEnum):
+    """Whether whole files were recalled, or what a model made of them."""
+
+    SELECT = "select"
+    SYNTHESIZE = "synthesize"
+
+
+class MemoryScope(OpenEnum):
+    """Whose memory it is."""
+
+    PERSONAL = "personal"
+    TEAM = "team"
+    ORGANIZATION = "organization"
+
+
+class RecalledMemory(Snake):
+    """One thing that was recalled."""
+
+    path: str | UnsetType = UNSET
+    """A file, a URL, or a mark that there is no file."""
+    scope: MemoryScope | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+
+
+class MemoryRecallMessage(SystemMessage, tag="memory_recall"):
+    """What the program recalled by itself for this turn."""
+
+    mode: MemoryRecallMode | UnsetType = UNSET
+    memories: tuple[RecalledMemory, ...] | UnsetType = UNSET
+
+
+class PromptSuggestionMessage(TypedMessage, tag="prompt_suggestion"):
+    """What the user might say next; it comes after the result."""
+
+    suggestion: str
+
+
+class PostTurnSummaryMessage(SystemMessage, tag="post_turn_summary"):
+    """Where things stand after a turn. Not documented, but seen."""
+
+    summarizes_uuid: str | UnsetType = UNSET
+    status_category: str | UnsetType = UNSET
+    """`review_ready`, `blocked` and the like."""
+    status_detail: str | UnsetType = UNSET
+    needs_action: str | UnsetType = UNSET
+
+
+class PluginInstallStatus(OpenEnum):
+    """How far the installation of plugins has come."""
+
+    STARTED = "started"
+    INSTALLED = "installed"
+    FAILED = "failed"
+    COMPLETED = "completed"
+
+
+class PluginInstallMessage(SystemMessage, tag="plugin_install"):
+    """Plugins are being installed; `name` says which one was, or failed."""
+
+    status: PluginInstallStatus | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class CommandsChangedMessage(SystemMessage, tag="commands_changed"):
+    """All commands that there are now."""
+
+    commands: tuple[SlashCommand, ...]
+
+
+class PersistedFile(Snake):
+    """A file that was uploaded."""
+
+    filename: str | UnsetType = UNSET
+    file_id: str | UnsetType = UNSET
+
+
+class FailedFile(Snake):
+    """A file that was not uploaded."""
+
+    filename: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class FilesPersistedEvent(SystemMessage, tag="files_persisted"):
+    """Files were uploaded."""
+
+    files: tuple[PersistedFile, ...] | UnsetType = UNSET
+    failed: tuple[FailedFile, ...] | UnsetType = UNSET
+    processed_at: str | UnsetType = UNSET
+
+
+class MirrorErrorMessage(SystemMessage, tag="mirror_error"):
+    """The host's store failed, and lines were dropped."""
+
+    error: str | UnsetType = UNSET
+    key: SessionKey | UnsetType = UNSET
+
+
+class TranscriptMirrorMessage(TypedMessage, tag="transcript_mirror"):
+    """Lines that were added to a session file, for the host's store."""
+
+    file_path: str | UnsetType = field(name="filePath", default=UNSET)
+    entries: tuple[Raw, ...] | UnsetType = UNSET
+    """`turnlog.decode` gives each a type."""
+
+
+class ResetTrigger(OpenEnum):
+    """What made a conversation start afresh."""
+
+    CLEAR = "clear"
+    PLAN_MODE_EXIT = "plan_mode_exit"
+    FRESH_SESSION = "fresh_session"
+    ONBOARDING = "onboarding"
+
+
+class ConversationResetMessage(TypedMessage, tag="conversation_reset"):
+    """A fresh conversation starts here."""
+
+    new_conversation_id: str | UnsetType = UNSET
+    trigger: ResetTrigger | UnsetType = UNSET
+    user_message_uuid: str | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+
+
+class CommandState(OpenEnum):
+    """How far the program is with a prompt."""
+
+    QUEUED = "queued"
+    STARTED = "started"
+    COMPLETED = "completed"
+
+
+class CommandLifecycleMessage(TypedMessage, tag="command_lifecycle"):
+    """How far the program is with a prompt that the host gave a name; observed, not documented."""
+
+    command_uuid: str | UnsetType = UNSET
+    """The prompt, by the name the host gave it."""
+    state: CommandState | UnsetType = UNSET
+
+
+class WriteErrorCode(OpenEnum):
+    """Why nothing could be written: the disk or the quota is full."""
+
+    ENOSPC = "ENOSPC"
+    EDQUOT = "EDQUOT"
+
+
+class LostRecord(OpenEnum):
+    """What was not saved."""
+
+    TRANSCRIPT = "transcript"
+    GLOBAL_CONFIG = "global_config"
+
+
+class SessionWritesLostMessage(SystemMessage, tag="session_writes_lost"):
+    """The program ended without saving everything."""
+
+    error_code: WriteErrorCode | UnsetType = UNSET
+    lost: tuple[LostRecord, ...] | UnsetType = UNSET
+    transcript_session_ids: tuple[str, ...] | UnsetType = UNSET
+
+
+SystemSubtypeMessage = (
+    SystemInitMessage
+    | CompactBoundaryMessage
+    | StatusMessage
+    | ApiRetryMessage
+    | ControlRequestProgressMessage
+    | ModelRefusalFallbackMessage
+    | ModelRefusalNoFallbackMessage
+    | LocalCommandOutputMessage
+    | HookStartedMessage
+    | HookProgressMessage
+    | HookResponseMessage
+    | PluginInstallMessage
+    | TaskNotificationMessage
+    | TaskStartedMessage
+    | TaskUpdatedMessage
+    | TaskProgressMessage
+    | BackgroundTasksChangedMessage
+    | ThinkingTokensMessage
+    | SessionStateChangedMessage
+    | WorkerShuttingDownMessage
+    | CommandsChangedMessage
+    | NotificationMessage
+    | FilesPersistedEvent
+    | MemoryRecallMessage
+    | ElicitationCompleteMessage
+    | PermissionDeniedMessage
+    | MirrorErrorMessage
+    | InformationalMessage
+    | SessionWritesLostMessage
+    | PostTurnSummaryMessage
+    | TaskSummaryMessage
+)
+"""A message of `type: system`."""
+
+
+_TypeMessage = (
+    AssistantMessage
+    | UserMessage
+    | ResultMessage
+    | PartialAssistantMessage
+    | ToolProgressMessage
+    | AuthStatusMessage
+    | ToolUseSummaryMessage
+    | RateLimitEvent
+    | PromptSuggestionMessage
+    | ConversationResetMessage
+    | CommandLifecycleMessage
+    | ActiveGoalMessage
+    | TranscriptMirrorMessage
+)
+
+SdkMessage = _TypeMessage | UserMessageReplay | SystemSubtypeMessage | UnknownMessage
+"""Any message of the stream, without the control protocol."""
+
+STREAM_TYPES: Mapping[str, type[TypedMessage]] = {
+    str(cls.__struct_config__.tag): cls for cls in get_args(_TypeMessage)
+}
+"""The classes by `type`; of the two for `user`, the one that is no echo."""
+
+SYSTEM_SUBTYPES: Mapping[str, type[SystemMessage]] = {
+    str(cls.__struct_config__.tag): cls for cls in get_args(SystemSubtypeMessage)
+}
+"""The classes of `type: system` by `subtype`."""
+
+
+class StreamHead(Snake, forbid_unknown_fields=False):
+    """What tells messages of the stream apart."""
+
+    type: str | None | UnsetType = UNSET
+    subtype: str | None | UnsetType = UNSET
+    is_replay: bool | None | UnsetType = field(name="isReplay", default=UNSET)
+
+
+def find_class(head: StreamHead) -> type[StreamMessage] | None:
+    """Return the class of the message with this head, or None if nobody declared it."""
+    if head.type == "system":
+        return SYSTEM_SUBTYPES.get(head.subtype) if isinstance(head.subtype, str) else None
+    if head.type == "user" and head.is_replay is True:
+        return UserMessageReplay
+    return STREAM_TYPES.get(head.type) if isinstance(head.type, str) else None

@@ -1,12 +1,13 @@
-"""Every message of the stream: how to tell them apart, and how they relate.
-
-The decoder cannot tell them apart: it knows one tag, and the stream has three (`type`, then `subtype` or
-`isReplay`). So a reader takes the `StreamHead` first and asks `find_class` what the whole is. The tables are
-the inventory.
+"""How the messages of the stream relate, how they are put together from their events, and how they are made.
 
 The stream is not a list of rows. An answer comes in parts that are one message; states replace states; tasks
 change bit by bit; some messages take others back; a result ends a turn. These rules are the protocol's, not a
 viewer's, so they stand here as functions over the typed messages, with no state of their own.
+
+`MessageAssembler` is a fold: events go in, in the order of the stream, and out comes the same `Message` that
+the complete answer carries. The stream of one session mixes the messages of the main thread with those of
+sub-agents, each of which writes one message at a time; so events are kept apart by session and
+`parent_tool_use_id`. What does not fit stays visible as a `Problem`, and nothing raises.
 
 Making messages is the other half. A reader takes what comes; a writer owes the other side what the protocol
 demands. These constructors leave no mandatory field out, even where ours would allow it: counters are zero,
@@ -19,165 +20,32 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, NamedTuple, assert_never
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages.base import UNSET, Number, Raw, Snake, UnsetType, Value, field
+from turnlog.messages import blocks as block_types
+from turnlog.messages.base import UNSET, Number, Raw, Unknown, UnknownTagged, UnsetType, Value, encode_value
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.message import Message, StopReason, Usage
+from turnlog.messages.message import Message, MessageError, StopReason, Usage
 from turnlog.messages.metadata import ModelUsage
 from turnlog.messages.options import QueryOptions
-from turnlog.messages.sdk.messages import (
-    AssistantMessage,
-    PartialAssistantMessage,
-    PermissionDenial,
-    RateLimitEvent,
-    ResultMessage,
-    ResultSubtype,
-    StreamMessage,
-    SystemMessage,
-    ToolProgressMessage,
-    ToolUseSummaryMessage,
-    TypedMessage,
-    UnknownMessage,
-    UserMessage,
-    UserMessageReplay,
-)
-from turnlog.messages.sdk.system_messages import (
-    ActiveGoalMessage,
-    ApiKeySource,
-    ApiRetryMessage,
-    AuthStatusMessage,
-    BackgroundTasksChangedMessage,
-    CommandLifecycleMessage,
-    CommandsChangedMessage,
-    CompactBoundaryMessage,
-    CompactDetails,
-    ControlRequestProgressMessage,
-    ConversationResetMessage,
-    HookProgressMessage,
-    HookResponseMessage,
-    HookStartedMessage,
-    ModelRefusalFallbackMessage,
-    NotificationMessage,
-    PluginInstallMessage,
-    PromptSuggestionMessage,
-    SessionState,
-    SessionStateChangedMessage,
-    StatusMessage,
-    SystemInitMessage,
-    SystemSubtypeMessage,
-    TaskEnd,
-    TaskNotificationMessage,
-    TaskProgressMessage,
-    TaskStartedMessage,
-    TaskState,
-    TaskSummaryMessage,
-    TaskUpdatedMessage,
-    TaskUsage,
-    ThinkingTokensMessage,
-    TranscriptMirrorMessage,
-)
+from turnlog.messages.salvage import REFUSALS, Problem, ProblemKind, decoder
+from turnlog.messages.sdk import messages as wire
 from turnlog.messages.system import CompactTrigger
-
-__all__ = [
-    "Effect",
-    "Role",
-    "RunTotals",
-    "STREAM_TYPES",
-    "SYSTEM_SUBTYPES",
-    "SdkMessage",
-    "StreamHead",
-    "Task",
-    "TaskMessage",
-    "add_result",
-    "drop_retracted",
-    "effect_of",
-    "ends_turn",
-    "fill_model_usage",
-    "fill_usage",
-    "find_class",
-    "has_failed",
-    "is_detached",
-    "is_idle",
-    "list_retracted",
-    "merge_answers",
-    "merge_task",
-    "new_assistant_message",
-    "new_compact_boundary",
-    "new_result_error",
-    "new_result_success",
-    "new_system_init",
-    "new_user_message",
-    "new_uuid",
-    "total",
-]
-
-_TypeMessage = (
-    AssistantMessage
-    | UserMessage
-    | ResultMessage
-    | PartialAssistantMessage
-    | ToolProgressMessage
-    | AuthStatusMessage
-    | ToolUseSummaryMessage
-    | RateLimitEvent
-    | PromptSuggestionMessage
-    | ConversationResetMessage
-    | CommandLifecycleMessage
-    | ActiveGoalMessage
-    | TranscriptMirrorMessage
-)
-
-SdkMessage = _TypeMessage | UserMessageReplay | SystemSubtypeMessage | UnknownMessage
-"""Any message of the stream, without the control protocol."""
-
-STREAM_TYPES: Mapping[str, type[TypedMessage]] = MappingProxyType(
-    {str(cls.__struct_config__.tag): cls for cls in get_args(_TypeMessage)}
-)
-"""The classes by `type`; of the two for `user`, the one that is no echo."""
-
-SYSTEM_SUBTYPES: Mapping[str, type[SystemMessage]] = MappingProxyType(
-    {str(cls.__struct_config__.tag): cls for cls in get_args(SystemSubtypeMessage)}
-)
-"""The classes of `type: system` by `subtype`."""
-
-
-class StreamHead(Snake, forbid_unknown_fields=False):
-    """What tells messages of the stream apart."""
-
-    type: str | None | UnsetType = UNSET
-    subtype: str | None | UnsetType = UNSET
-    is_replay: bool | None | UnsetType = field(name="isReplay", default=UNSET)
-
-
-def find_class(head: StreamHead) -> type[StreamMessage] | None:
-    """Return the class of the message with this head, or None if nobody declared it."""
-    if head.type == "system":
-        return SYSTEM_SUBTYPES.get(head.subtype) if isinstance(head.subtype, str) else None
-    if head.type == "user" and head.is_replay is True:
-        return UserMessageReplay
-    return STREAM_TYPES.get(head.type) if isinstance(head.type, str) else None
-
-
-def has_failed(result: ResultMessage) -> bool:
-    """Tell whether a turn failed: a success can be an error, and running out of turns is no `is_error`."""
-    return result.is_error is True or result.subtype is not ResultSubtype.SUCCESS
 
 
 def ends_turn(message: object) -> bool:
     """Tell whether a message ends its turn. Remarks and task notifications may still follow it."""
-    return isinstance(message, ResultMessage)
+    return isinstance(message, wire.ResultMessage)
 
 
 def is_idle(message: object) -> bool:
     """Tell whether a message says for certain that nothing is running any more."""
-    return isinstance(message, SessionStateChangedMessage) and message.state is SessionState.IDLE
+    return isinstance(message, wire.SessionStateChangedMessage) and message.state is wire.SessionState.IDLE
 
 
 class RunTotals(Struct, frozen=True):
@@ -191,7 +59,7 @@ class RunTotals(Struct, frozen=True):
     """The usage of each turn's main loop, which is that turn's alone."""
 
 
-def add_result(totals: RunTotals, result: ResultMessage) -> RunTotals:
+def add_result(totals: RunTotals, result: wire.ResultMessage) -> RunTotals:
     """Return the totals after one more turn."""
     cost = totals.cost_usd if result.total_cost_usd is UNSET else result.total_cost_usd
     models = totals.model_usage if result.model_usage is UNSET else result.model_usage
@@ -202,7 +70,7 @@ def total(messages: Iterable[object]) -> RunTotals:
     """Return the totals of a stream."""
     totals = RunTotals()
     for message in messages:
-        if isinstance(message, ResultMessage):
+        if isinstance(message, wire.ResultMessage):
             totals = add_result(totals, message)
     return totals
 
@@ -210,9 +78,9 @@ def total(messages: Iterable[object]) -> RunTotals:
 def list_retracted(message: object) -> tuple[str, ...]:
     """Return the uuids of the earlier messages that this one takes back."""
     match message:
-        case AssistantMessage(supersedes=tuple(uuids)):
+        case wire.AssistantMessage(supersedes=tuple(uuids)):
             return uuids
-        case ModelRefusalFallbackMessage(retracted_message_uuids=tuple(uuids)):
+        case wire.ModelRefusalFallbackMessage(retracted_message_uuids=tuple(uuids)):
             return uuids
     return ()
 
@@ -232,7 +100,7 @@ class _Detached(Struct, rename="camel"):
     detached_tool_call: bool = False
 
 
-def is_detached(message: UserMessage | UserMessageReplay) -> bool:
+def is_detached(message: wire.UserMessage | wire.UserMessageReplay) -> bool:
     """Tell whether a tool's result is only a placeholder: what came of the call follows as a notification."""
     if not isinstance(message.tool_use_result, Raw):
         return False
@@ -242,7 +110,7 @@ def is_detached(message: UserMessage | UserMessageReplay) -> bool:
         return False
 
 
-def merge_answers(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
+def merge_answers(first: wire.AssistantMessage, second: wire.AssistantMessage) -> wire.AssistantMessage:
     """Return two parts of one answer (equal `message.id`) as one: all blocks, and what the later part knows.
 
     The blocks of a part that is repeated are not doubled.
@@ -254,7 +122,7 @@ def merge_answers(first: AssistantMessage, second: AssistantMessage) -> Assistan
     return replace(first, **_known(second) | {"message": message})
 
 
-def _blocks(message: AssistantMessage) -> tuple[Any, ...]:
+def _blocks(message: wire.AssistantMessage) -> tuple[Any, ...]:
     content = message.message.content
     return content if isinstance(content, tuple) else ()
 
@@ -285,40 +153,40 @@ class Effect(Struct, frozen=True):
 
 
 _STATES: dict[type, tuple[str, str | None]] = {
-    SystemInitMessage: ("init", None),
-    StatusMessage: ("status", None),
-    ApiRetryMessage: ("api_retry", None),
-    AuthStatusMessage: ("auth_status", None),
-    ActiveGoalMessage: ("active_goal", None),
-    ThinkingTokensMessage: ("thinking_tokens", None),
-    SessionStateChangedMessage: ("session_state", None),
-    CommandsChangedMessage: ("commands", None),
-    BackgroundTasksChangedMessage: ("background_tasks", None),
-    TaskSummaryMessage: ("task_summary", None),
-    PluginInstallMessage: ("plugin_install", None),
-    RateLimitEvent: ("rate_limit", None),
-    ToolProgressMessage: ("tool", "tool_use_id"),
-    ControlRequestProgressMessage: ("control_request", "request_id"),
-    NotificationMessage: ("notification", "key"),
+    wire.SystemInitMessage: ("init", None),
+    wire.StatusMessage: ("status", None),
+    wire.ApiRetryMessage: ("api_retry", None),
+    wire.AuthStatusMessage: ("auth_status", None),
+    wire.ActiveGoalMessage: ("active_goal", None),
+    wire.ThinkingTokensMessage: ("thinking_tokens", None),
+    wire.SessionStateChangedMessage: ("session_state", None),
+    wire.CommandsChangedMessage: ("commands", None),
+    wire.BackgroundTasksChangedMessage: ("background_tasks", None),
+    wire.TaskSummaryMessage: ("task_summary", None),
+    wire.PluginInstallMessage: ("plugin_install", None),
+    wire.RateLimitEvent: ("rate_limit", None),
+    wire.ToolProgressMessage: ("tool", "tool_use_id"),
+    wire.ControlRequestProgressMessage: ("control_request", "request_id"),
+    wire.NotificationMessage: ("notification", "key"),
 }
 _PARTS: dict[type, tuple[str, str]] = {
-    TaskStartedMessage: ("task", "task_id"),
-    TaskUpdatedMessage: ("task", "task_id"),
-    TaskProgressMessage: ("task", "task_id"),
-    TaskNotificationMessage: ("task", "task_id"),
-    HookStartedMessage: ("hook", "hook_id"),
-    HookProgressMessage: ("hook", "hook_id"),
-    HookResponseMessage: ("hook", "hook_id"),
+    wire.TaskStartedMessage: ("task", "task_id"),
+    wire.TaskUpdatedMessage: ("task", "task_id"),
+    wire.TaskProgressMessage: ("task", "task_id"),
+    wire.TaskNotificationMessage: ("task", "task_id"),
+    wire.HookStartedMessage: ("hook", "hook_id"),
+    wire.HookProgressMessage: ("hook", "hook_id"),
+    wire.HookResponseMessage: ("hook", "hook_id"),
 }
 
 
 def effect_of(message: Value) -> Effect:
     """Return what a message does to what is known: what replaces, what merges, and by which key."""
-    if isinstance(message, UserMessageReplay):
+    if isinstance(message, wire.UserMessageReplay):
         return Effect(Role.ECHO)
-    if isinstance(message, AssistantMessage):
+    if isinstance(message, wire.AssistantMessage):
         return _keyed(Role.PART, "answer", message.message.id)
-    if isinstance(message, PartialAssistantMessage):
+    if isinstance(message, wire.PartialAssistantMessage):
         return _keyed(Role.PART, "partial", message.parent_tool_use_id or "")
     if type(message) in _PARTS:
         subject, name = _PARTS[type(message)]
@@ -336,7 +204,9 @@ def _keyed(role: Role, subject: str, key: str | UnsetType) -> Effect:
     return Effect(role, (subject, key) if key else (subject,))
 
 
-TaskMessage = TaskStartedMessage | TaskProgressMessage | TaskUpdatedMessage | TaskNotificationMessage
+TaskMessage = (
+    wire.TaskStartedMessage | wire.TaskProgressMessage | wire.TaskUpdatedMessage | wire.TaskNotificationMessage
+)
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -344,14 +214,14 @@ class Task(Struct, frozen=True, kw_only=True):
 
     task_id: str
     run_id: str | UnsetType = UNSET
-    status: TaskState | TaskEnd | UnsetType = UNSET
+    status: wire.TaskState | wire.TaskEnd | UnsetType = UNSET
     description: str | UnsetType = UNSET
     task_type: str | UnsetType = UNSET
     subagent_type: str | UnsetType = UNSET
     tool_use_id: str | None | UnsetType = UNSET
     parent_task_id: str | UnsetType = UNSET
     is_backgrounded: bool | UnsetType = UNSET
-    usage: TaskUsage | UnsetType = UNSET
+    usage: wire.TaskUsage | UnsetType = UNSET
     last_tool_name: str | UnsetType = UNSET
     summary: str | UnsetType = UNSET
     output_file: str | UnsetType = UNSET
@@ -362,10 +232,10 @@ class Task(Struct, frozen=True, kw_only=True):
     @property
     def ended(self) -> bool:
         """Whether the task is over."""
-        return isinstance(self.status, TaskEnd) or self.status in (
-            TaskState.COMPLETED,
-            TaskState.FAILED,
-            TaskState.KILLED,
+        return isinstance(self.status, wire.TaskEnd) or self.status in (
+            wire.TaskState.COMPLETED,
+            wire.TaskState.FAILED,
+            wire.TaskState.KILLED,
         )
 
 
@@ -376,13 +246,13 @@ def merge_task(task: Task | None, message: TaskMessage) -> Task:
     """
     if task is None or (message.run_id is not UNSET and message.run_id != task.run_id):
         task = Task(task_id=message.task_id, run_id=message.run_id)
-    told: Struct | UnsetType = message.patch if isinstance(message, TaskUpdatedMessage) else message
+    told: Struct | UnsetType = message.patch if isinstance(message, wire.TaskUpdatedMessage) else message
     if not isinstance(told, Struct):
         return task
     news = {name: getattr(told, name) for name in told.__struct_fields__ if name in Task.__struct_fields__}
     known = {name: value for name, value in news.items() if value is not UNSET}
-    if isinstance(message, TaskStartedMessage):
-        known.setdefault("status", TaskState.RUNNING)
+    if isinstance(message, wire.TaskStartedMessage):
+        known.setdefault("status", wire.TaskState.RUNNING)
     return replace(task, **known)
 
 
@@ -408,7 +278,7 @@ def fill_model_usage(usage: ModelUsage) -> ModelUsage:
 
 def new_assistant_message(
     message: Message, parent_tool_use_id: str | None, session_id: str
-) -> AssistantMessage:
+) -> wire.AssistantMessage:
     """Make an answer; only `id`, `model` and `content` of its message are the caller's to fill."""
     _expect(Message, message=message)
     _expect(str, session_id=session_id)
@@ -420,18 +290,18 @@ def new_assistant_message(
         stop_sequence=message.stop_sequence or None,
         usage=fill_usage(message.usage or Usage()),
     )
-    return AssistantMessage(
+    return wire.AssistantMessage(
         uuid=new_uuid(), session_id=session_id, message=filled, parent_tool_use_id=parent_tool_use_id
     )
 
 
 def new_user_message(
     content: str | tuple[ContentBlock, ...] | None, session_id: str, *, parent_tool_use_id: str | None = None
-) -> UserMessage:
+) -> wire.UserMessage:
     """Make a prompt; null content stays null."""
     _expect(str, session_id=session_id)
     message = Message(role="user", content=content)
-    return UserMessage(
+    return wire.UserMessage(
         uuid=new_uuid(), session_id=session_id, message=message, parent_tool_use_id=parent_tool_use_id
     )
 
@@ -447,14 +317,14 @@ def new_result_success(
     session_id: str,
     *,
     stop_reason: StopReason | None = None,
-    permission_denials: Iterable[PermissionDenial] = (),
-) -> ResultMessage:
+    permission_denials: Iterable[wire.PermissionDenial] = (),
+) -> wire.ResultMessage:
     """Make the end of a turn that succeeded."""
     _expect(str, session_id=session_id)
-    return ResultMessage(
+    return wire.ResultMessage(
         uuid=new_uuid(),
         session_id=session_id,
-        subtype=ResultSubtype.SUCCESS,
+        subtype=wire.ResultSubtype.SUCCESS,
         is_error=False,
         result=result,
         num_turns=num_turns,
@@ -469,7 +339,7 @@ def new_result_success(
 
 
 def new_result_error(
-    subtype: ResultSubtype,
+    subtype: wire.ResultSubtype,
     errors: Iterable[str],
     num_turns: int,
     total_cost_usd: Number,
@@ -480,10 +350,10 @@ def new_result_error(
     session_id: str,
     *,
     stop_reason: StopReason | None = None,
-    permission_denials: Iterable[PermissionDenial] = (),
-) -> ResultMessage:
+    permission_denials: Iterable[wire.PermissionDenial] = (),
+) -> wire.ResultMessage:
     """Make the end of a turn that failed."""
-    if subtype is ResultSubtype.SUCCESS:
+    if subtype is wire.ResultSubtype.SUCCESS:
         raise ValueError("an error has one of the error subtypes")
     success = new_result_success(
         "",
@@ -500,18 +370,18 @@ def new_result_error(
     return replace(success, subtype=subtype, is_error=True, errors=tuple(errors), result=UNSET)
 
 
-def new_system_init(options: QueryOptions, version: str, session_id: str) -> SystemInitMessage:
+def new_system_init(options: QueryOptions, version: str, session_id: str) -> wire.SystemInitMessage:
     """Make the first message of a session that runs with `options`."""
     _expect(QueryOptions, options=options)
     _expect(str, version=version, session_id=session_id)
-    return SystemInitMessage(
+    return wire.SystemInitMessage(
         uuid=new_uuid(),
         session_id=session_id,
         model=options.model or "",
         cwd=options.cwd or "",
         permission_mode=options.permission_mode or PermissionMode.DEFAULT,
         claude_code_version=version,
-        api_key_source=ApiKeySource.NONE,
+        api_key_source=wire.ApiKeySource.NONE,
         tools=(),
         mcp_servers=(),
         slash_commands=(),
@@ -521,12 +391,14 @@ def new_system_init(options: QueryOptions, version: str, session_id: str) -> Sys
     )
 
 
-def new_compact_boundary(trigger: CompactTrigger, pre_tokens: int, session_id: str) -> CompactBoundaryMessage:
+def new_compact_boundary(
+    trigger: CompactTrigger, pre_tokens: int, session_id: str
+) -> wire.CompactBoundaryMessage:
     """Make the mark of a compaction."""
     _expect(int, pre_tokens=pre_tokens)
     _expect(str, session_id=session_id)
-    details = CompactDetails(trigger=trigger, pre_tokens=pre_tokens)
-    return CompactBoundaryMessage(uuid=new_uuid(), session_id=session_id, compact_metadata=details)
+    details = wire.CompactDetails(trigger=trigger, pre_tokens=pre_tokens)
+    return wire.CompactBoundaryMessage(uuid=new_uuid(), session_id=session_id, compact_metadata=details)
 
 
 def _expect(kind: type, **arguments: object) -> None:
@@ -536,3 +408,279 @@ def _expect(kind: type, **arguments: object) -> None:
             wanted = _KINDS.get(kind, f"a {kind.__name__}")
             found = "None" if value is None else type(value).__name__
             raise TypeError(f"{name} must be {wanted}, got {found}")
+
+
+_Call = block_types.ToolUseBlock | block_types.ServerToolUseBlock | block_types.McpToolUseBlock
+
+
+class _BlockDraft:
+    """One content block in the making."""
+
+    def __init__(self, start: ContentBlock) -> None:
+        self._start = start
+        self._pieces: list[str] = []
+        self._citations: list[block_types.Citation] = []
+        self._late: dict[str, object] = {}
+
+    def grow(self, delta: wire.Delta) -> bool:
+        """Take a delta; return False if this block cannot grow by it."""
+        match self._start, delta:
+            case block_types.TextBlock(), wire.TextDelta(text=piece):
+                self._pieces.append(piece)
+            case block_types.TextBlock(), wire.CitationsDelta(citation=citation):
+                self._citations.append(citation)
+            case block_types.ThinkingBlock(), wire.ThinkingDelta(thinking=piece):
+                self._pieces.append(piece)
+            case block_types.ThinkingBlock(), wire.SignatureDelta(signature=signature):
+                self._late["signature"] = signature
+            case (
+                block_types.ToolUseBlock() | block_types.ServerToolUseBlock() | block_types.McpToolUseBlock(),
+                wire.InputJsonDelta(partial_json=piece),
+            ):
+                self._pieces.append(piece)
+            case block_types.CompactionBlock(), wire.CompactionDelta(
+                content=content, encrypted_content=encrypted
+            ):
+                self._pieces += [content] if isinstance(content, str) else []
+                self._late |= {} if encrypted is UNSET else {"encrypted_content": encrypted}
+            case _:
+                return False
+        return True
+
+    @property
+    def unfinished_input(self) -> str | None:
+        """The text so far of a call's input, while it is not JSON."""
+        if not isinstance(self._start, _Call):
+            return None
+        text = "".join(self._pieces)
+        return text if text.strip() and _parse(text) is None else None
+
+    def build(self) -> ContentBlock:
+        """Return the block as far as it has come."""
+        text = "".join(self._pieces)
+        match self._start:
+            case block_types.TextBlock() as start:
+                return replace(start, text=start.text + text, **self._cited(start))
+            case block_types.ThinkingBlock() as start:
+                return replace(start, thinking=start.thinking + text, **self._late)
+            case block_types.CompactionBlock() as start:
+                return replace(
+                    start, content=(start.content or "") + text if text else start.content, **self._late
+                )
+            case (
+                block_types.ToolUseBlock()
+                | block_types.ServerToolUseBlock()
+                | block_types.McpToolUseBlock() as start
+            ):
+                return replace(start, input=_parse(text) or UNSET) if text.strip() else start
+            case start:
+                return start
+
+    def _cited(self, start: block_types.TextBlock) -> dict[str, object]:
+        return {"citations": (*(start.citations or ()), *self._citations)} if self._citations else {}
+
+
+class _Draft:
+    """One message in the making."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.error: MessageError | None = None
+        self.is_complete = False
+        self._start: Message | None = None
+        self._blocks: dict[int, _BlockDraft] = {}
+        self._late: dict[str, object] = {}
+        self._usage: Usage | None | UnsetType = UNSET
+
+    @property
+    def is_begun(self) -> bool:
+        """Tell whether anything of a message has come."""
+        return bool(self._start or self._blocks or self._late or self.error)
+
+    @property
+    def unfinished_inputs(self) -> dict[int, str]:
+        """The text so far of each call's input that is not JSON yet, by the block's index."""
+        texts = ((index, self._blocks[index].unfinished_input) for index in sorted(self._blocks))
+        return {index: text for index, text in texts if text is not None}
+
+    def build(self) -> Message:
+        """Return the message as far as it has come."""
+        content = tuple(self._blocks[index].build() for index in sorted(self._blocks))
+        return replace(self._start or Message(), content=content, usage=self._usage, **self._late)
+
+    def add(self, event: wire.StreamEvent) -> None:
+        """Take the next event."""
+        match event:
+            case wire.MessageStart(message=message):
+                self._begin(message)
+            case wire.ContentBlockStart(index=index, content_block=block):
+                self._add_block(index, block)
+            case wire.ContentBlockDelta(index=index, delta=delta):
+                self._grow(index, delta)
+            case wire.ContentBlockStop(index=index):
+                self._end_block(index)
+            case wire.MessageDelta():
+                self._change(event)
+            case wire.MessageStop():
+                self.is_complete = True
+            case wire.ErrorEvent(error=error):
+                self.error = error
+            case UnknownTagged():
+                self._report(ProblemKind.UNKNOWN_TYPE, "a known event", f"`{event.type}`", unknown=event)
+            case wire.Ping():
+                pass
+            case _:
+                assert_never(event)
+
+    def _begin(self, message: Message) -> None:
+        self._start = message
+        self._usage = message.usage
+        if isinstance(message.content, tuple):
+            self._blocks = {index: _BlockDraft(block) for index, block in enumerate(message.content)}
+
+    def _add_block(self, index: int, block: ContentBlock) -> None:
+        if index in self._blocks:
+            old = self._blocks[index].build()
+            self._report(ProblemKind.WRONG_TYPE, "a new block", "another one", index, _keep(old))
+        self._blocks[index] = _BlockDraft(block)
+
+    def _grow(self, index: int, delta: wire.Delta) -> None:
+        if isinstance(delta, UnknownTagged):
+            self._report(ProblemKind.UNKNOWN_TYPE, "a known delta", f"`{delta.type}`", index, delta)
+        elif index not in self._blocks:
+            self._report(ProblemKind.MISSING_FIELD, "the start of the block", "a delta", index, _keep(delta))
+        elif not self._blocks[index].grow(delta):
+            found = f"`{delta.type}`"
+            self._report(ProblemKind.WRONG_TYPE, "a delta that fits the block", found, index, _keep(delta))
+
+    def _end_block(self, index: int) -> None:
+        if index not in self._blocks:
+            self._report(ProblemKind.MISSING_FIELD, "the start of the block", "its end", index)
+        elif (text := self._blocks[index].unfinished_input) is not None:
+            self._report(ProblemKind.MALFORMED, "JSON", "text", index, Unknown(_encode(text)))
+
+    def _change(self, event: wire.MessageDelta) -> None:
+        changes = () if event.delta is UNSET else event.delta.__struct_fields__
+        values = {name: getattr(event.delta, name) for name in changes}
+        values["context_management"] = event.context_management
+        self._late |= {name: value for name, value in values.items() if value is not UNSET}
+        self._usage = _merge(self._usage, event.usage)
+
+    def _report(
+        self,
+        kind: ProblemKind,
+        expected: str,
+        found: str,
+        index: int | None = None,
+        unknown: Unknown | None = None,
+    ) -> None:
+        steps = () if index is None else ("content", index)
+        self.problems.append(Problem(kind, expected, found, steps, unknown))
+
+
+def _merge(old: Usage | None | UnsetType, new: Usage | None | UnsetType) -> Usage | None | UnsetType:
+    """Return `old` with the counters that `new` gives; those that it leaves out or nulls stay."""
+    if not isinstance(new, Usage):
+        return old
+    if not isinstance(old, Usage):
+        return new
+    counters = {name: getattr(new, name) for name in new.__struct_fields__}
+    return replace(
+        old, **{name: each for name, each in counters.items() if each is not UNSET and each is not None}
+    )
+
+
+def _parse(text: str) -> Raw | None:
+    try:
+        raw: Raw = decoder(Raw).decode(_encode(text))
+    except REFUSALS:
+        return None
+    return raw
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _keep(value: Struct | Unknown) -> Unknown:
+    return Unknown(encode_value(value))
+
+
+class Thread(NamedTuple):
+    """Where messages come one after the other: a session's main thread, or one of its sub-agents."""
+
+    session_id: str | None = None
+    parent_tool_use_id: str | None = None
+
+    @classmethod
+    def of(cls, part: wire.PartialAssistantMessage) -> Thread:
+        """Return the thread that an event belongs to."""
+        return cls(part.session_id or None, part.parent_tool_use_id or None)
+
+
+_MAIN = Thread()
+
+
+class AssembledMessage(Struct, frozen=True):
+    """A message as far as its events tell."""
+
+    thread: Thread
+    message: Message
+    is_complete: bool
+    """Whether the stream said that nothing more comes."""
+    unfinished_inputs: Mapping[int, str]
+    """By the block's index, the text so far of each call's input that is not JSON yet; its block has none."""
+    problems: tuple[Problem, ...]
+    error: MessageError | None = None
+    """Why the API broke off."""
+
+
+class MessageAssembler:
+    """Builds messages from stream events, one at a time on each thread."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[Thread, _Draft] = {}
+
+    @property
+    def threads(self) -> tuple[Thread, ...]:
+        """The threads on which a message is being written."""
+        return tuple(self._drafts)
+
+    def add(self, part: wire.PartialAssistantMessage) -> AssembledMessage | None:
+        """Take the next event; return the message that it ended, if it ended one.
+
+        A message ends with `message_stop`, or cut off where the next one starts on its thread.
+        """
+        return self.add_event(part.event, Thread.of(part))
+
+    def add_event(self, event: wire.StreamEvent, thread: Thread = _MAIN) -> AssembledMessage | None:
+        """Take the next event of a thread; return the message that it ended, if it ended one."""
+        if isinstance(event, wire.Ping):
+            return None
+        ended = None
+        if isinstance(event, wire.MessageStart) and self._drafts.get(thread, _Draft()).is_begun:
+            ended = self.finish(thread)
+        draft = self._drafts.setdefault(thread, _Draft())
+        draft.add(event)
+        return self.finish(thread) if draft.is_complete else ended
+
+    def snapshot(self, thread: Thread = _MAIN) -> AssembledMessage | None:
+        """Return the message in the making on a thread, as far as it has come; None if there is none."""
+        draft = self._drafts.get(thread)
+        return None if draft is None else _assembled(thread, draft)
+
+    def finish(self, thread: Thread = _MAIN) -> AssembledMessage | None:
+        """Wait no longer: forget the message in the making on a thread, and return it as it is."""
+        draft = self._drafts.pop(thread, None)
+        return None if draft is None else _assembled(thread, draft)
+
+
+def _assembled(thread: Thread, draft: _Draft) -> AssembledMessage:
+    return AssembledMessage(
+        thread=thread,
+        message=draft.build(),
+        is_complete=draft.is_complete,
+        unfinished_inputs=draft.unfinished_inputs,
+        problems=tuple(draft.problems),
+        error=draft.error,
+    )

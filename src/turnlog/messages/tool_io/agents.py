@@ -8,50 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Open,
-    OpenEnum,
-    Raw,
-    Snake,
-    UnknownBlock,
-    UnsetType,
-    field,
-)
+from msgspec import UNSET, Raw, UnsetType, field
+
+from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, UnknownBlock
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.message import Usage
-
-__all__ = [
-    "AgentCompletedResult",
-    "AgentEnteredResult",
-    "AgentInput",
-    "AgentLaunchedResult",
-    "AgentQueuedResult",
-    "AgentRemoteResult",
-    "AgentResult",
-    "AgentUntaggedResult",
-    "ListAgentsInput",
-    "ProposeSkillsInput",
-    "ProposeSkillsResult",
-    "SendMessageInput",
-    "SendMessageResult",
-    "SkillInput",
-    "SkillResult",
-    "SlashCommandInput",
-    "SubagentHandbackInput",
-    "SubagentHandbackResult",
-    "TeamCreateInput",
-    "TeamCreateResult",
-    "TeamDeleteInput",
-    "TeamDeleteResult",
-    "TeammateSpawnedResult",
-    "ToolSearchInput",
-    "ToolSearchResult",
-    "WorkflowInput",
-    "WorkflowResult",
-]
 
 
 class AgentInput(Snake):

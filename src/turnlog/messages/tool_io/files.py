@@ -11,33 +11,6 @@ from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Number, Open, OpenEnum, Snake, UnknownBlock, UnsetType, field
 
-__all__ = [
-    "EditInput",
-    "EditResult",
-    "GlobInput",
-    "GlobResult",
-    "GrepInput",
-    "GrepResult",
-    "LSInput",
-    "LSPInput",
-    "LSPResult",
-    "MultiEditInput",
-    "MultiEditResult",
-    "NotebookEditInput",
-    "NotebookEditResult",
-    "NotebookReadInput",
-    "ReadImageResult",
-    "ReadInput",
-    "ReadNotebookResult",
-    "ReadPartsResult",
-    "ReadPdfResult",
-    "ReadResult",
-    "ReadTextResult",
-    "ReadUnchangedResult",
-    "WriteInput",
-    "WriteResult",
-]
-
 
 class PatchHunk(Camel):
     """A run of changed lines with the lines around it, as in a unified diff."""

@@ -8,50 +8,6 @@ from __future__ import annotations
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
 
-__all__ = [
-    "AskUserQuestionInput",
-    "AskUserQuestionResult",
-    "CronCreateInput",
-    "CronCreateResult",
-    "CronDeleteInput",
-    "CronDeleteResult",
-    "CronListInput",
-    "CronListResult",
-    "EnterPlanModeInput",
-    "EnterPlanModeResult",
-    "EnterWorktreeInput",
-    "EnterWorktreeResult",
-    "ExitPlanModeInput",
-    "ExitPlanModeResult",
-    "ExitWorktreeInput",
-    "ExitWorktreeResult",
-    "ProposeGoalInput",
-    "ProposeGoalResult",
-    "PushNotificationInput",
-    "PushNotificationResult",
-    "ReadNotificationsInput",
-    "ReadNotificationsResult",
-    "RemoteTriggerInput",
-    "RemoteTriggerResult",
-    "ScheduleWakeupInput",
-    "ScheduleWakeupResult",
-    "SendUserFileInput",
-    "SendUserFileResult",
-    "SendUserMessageInput",
-    "SendUserMessageResult",
-    "TaskCreateInput",
-    "TaskCreateResult",
-    "TaskGetInput",
-    "TaskGetResult",
-    "TaskListInput",
-    "TaskListResult",
-    "TaskUpdateInput",
-    "TaskUpdateResult",
-    "TodoReadInput",
-    "TodoWriteInput",
-    "TodoWriteResult",
-]
-
 
 class TodoItem(Camel):
     """An item of a to-do list."""

@@ -12,78 +12,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Open,
-    OpenEnum,
-    Raw,
-    Snake,
-    UnknownBlock,
-    UnsetType,
-    field,
-)
+from msgspec import UNSET, Raw, UnsetType, field
+
+from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, UnknownBlock
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.tool_io.files import ArtifactRead
-
-__all__ = [
-    "ArtifactInput",
-    "ArtifactListResult",
-    "ArtifactPinResult",
-    "ArtifactPublishResult",
-    "ArtifactReadResult",
-    "ArtifactUnwatchResult",
-    "ArtifactWatchResult",
-    "ArtifactWatchesResult",
-    "AssetDeleteResult",
-    "AssetListResult",
-    "AssetReadResult",
-    "AssetUploadResult",
-    "AssetUploadsResult",
-    "ClaudeDesignInput",
-    "ClaudeDesignResult",
-    "ConfigInput",
-    "ConfigResult",
-    "EndConversationInput",
-    "ListMcpResourcesInput",
-    "ListMcpResourcesResult",
-    "McpContent",
-    "McpInput",
-    "McpItem",
-    "McpItems",
-    "McpObject",
-    "OfferChromeSetupInput",
-    "OfferChromeSetupResult",
-    "ProjectDeleteResult",
-    "ProjectInfoResult",
-    "ProjectMemoryListResult",
-    "ProjectMemoryReadResult",
-    "ProjectReadResult",
-    "ProjectSearchResult",
-    "ProjectWriteResult",
-    "ProjectsInput",
-    "ProjectsResult",
-    "ReadMcpResourceDirInput",
-    "ReadMcpResourceDirResult",
-    "ReadMcpResourceInput",
-    "ReadMcpResourceResult",
-    "RefreshMcpToolsInput",
-    "RefreshMcpToolsResult",
-    "ReportFindingsInput",
-    "ReportFindingsResult",
-    "SendFeedbackInput",
-    "SendFeedbackResult",
-    "ShareOnboardingGuideInput",
-    "ShowOnboardingRolePickerInput",
-    "ShowOnboardingRolePickerResult",
-    "StructuredOutputInput",
-    "WaitForMcpServersInput",
-    "WebFetchInput",
-    "WebFetchResult",
-    "WebSearchInput",
-    "WebSearchResult",
-]
 
 McpInput = dict[str, Raw]
 """The arguments of a server's tool, which only its own JSON Schema describes."""

@@ -10,23 +10,6 @@ from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Snake, UnsetTy
 from turnlog.messages.blocks import ContentBlock
 from turnlog.messages.tool_io.files import PatchHunk
 
-__all__ = [
-    "AgentOutputInput",
-    "BashInput",
-    "BashOutputInput",
-    "BashOutputResult",
-    "BashResult",
-    "KillShellInput",
-    "KillShellResult",
-    "MonitorInput",
-    "MonitorResult",
-    "PowerShellInput",
-    "TaskOutputInput",
-    "TaskOutputResult",
-    "TaskStopInput",
-    "TaskStopResult",
-]
-
 
 class CommandInput(Snake):
     """A command for a shell."""

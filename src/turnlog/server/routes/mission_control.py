@@ -45,7 +45,7 @@ from turnlog.server.values import build_resume, clean_optional, clean_text, doll
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
-from turnlog.transcripts.agent_status import AgentPhase, Why
+from turnlog.transcripts.agent_status import AgentPhase, WaitReason
 from turnlog.transcripts.hooks import DeliveryFilter
 from turnlog.transcripts.kinds import AgentState, topic_of
 from turnlog.transcripts.queries.chapters import CallFilter
@@ -85,7 +85,7 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     model: str | None
     column: Column
     phase: AgentPhase
-    why: Why | None
+    why: WaitReason | None
     """None unless the user is needed."""
     since: datetime | None
     """Since when."""
@@ -328,7 +328,7 @@ def _view_step(
 
 
 def _list_options(state: SessionState, given: Raw | None, facts: TranscriptFacts | None) -> tuple[str, ...]:
-    if state.why is not Why.QUESTION:
+    if state.why is not WaitReason.QUESTION:
         return ()
     told = read_question(given).options
     if not told and facts is not None and state.tool_use_id is not None:
@@ -339,7 +339,7 @@ def _list_options(state: SessionState, given: Raw | None, facts: TranscriptFacts
 def _find_error(state: SessionState) -> str | None:
     if state.cut_off:
         return "Its process ended while it was working"
-    if state.why is not Why.FAILED:
+    if state.why is not WaitReason.FAILED:
         return None
     return head_of(state.detail) if state.detail else "The turn ended with an error"
 

@@ -42,7 +42,7 @@ from turnlog.store.usage_report import (
 )
 from turnlog.transcripts.segments import SightingRecord
 from turnlog.transcripts.usage.prices import Charger, PriceTable, find_table, identify_list
-from turnlog.transcripts.usage.tokens import SightingFold, Terms, Tokens
+from turnlog.transcripts.usage.tokens import PricingTerms, SightingFold, Tokens
 
 _GROUPS = """
 SELECT g.id, e.key, e.origin, e.person, e.project, e.title, g.session_id, g.model, g.agent, g.skill,
@@ -460,7 +460,7 @@ class UsageKeeper:
                 said.cache_write_1h,
                 said.web_searches,
             )
-            terms = Terms(said.service_tier, said.speed, said.inference_geo)
+            terms = PricingTerms(said.service_tier, said.speed, said.inference_geo)
             behalf = said.agent or said.agent_id, said.skill, said.mcp_server
             return self._build(only, said.time, said.model, tokens, terms, behalf, said.ended)
         fold = SightingFold()
@@ -480,7 +480,7 @@ class UsageKeeper:
         time: int | None,
         model: str | None,
         tokens: Tokens,
-        terms: Terms,
+        terms: PricingTerms,
         behalf: tuple[str | None, ...],
         complete: bool,
     ) -> _Answer:

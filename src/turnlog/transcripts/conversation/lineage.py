@@ -11,7 +11,8 @@
 - messages of the stream name no parent: each follows the one before it in its lane. So does what has neither a
   uuid nor a parent, such as a prompt in the queue.
 
-Every parent that is not simply an edge is listed as a `Detour`, with its reason. Nothing here recurses.
+Every line whose parent here is not the one that it names is listed as a `ParentMismatch`, with the
+reason. Nothing here recurses.
 
 Lines that come later follow others, and as a rule that is all. Where one changes what an earlier line follows
 (it was missing, it is the call of a result, it is about a compaction), all is built anew.
@@ -240,8 +241,8 @@ class Reason(StrEnum):
     """The line is a copy of an earlier one, and has its place there."""
 
 
-class Detour(Struct, frozen=True, gc=False):
-    """A parent that is not simply an edge."""
+class ParentMismatch(Struct, frozen=True, gc=False):
+    """A line whose parent here is not the one that it names."""
 
     index: int
     """Which line."""
@@ -256,7 +257,7 @@ class Lineage(Struct, frozen=True, gc=False):
     parents: tuple[int | None, ...]
     copies: Mapping[int, int]
     """Of which earlier line a line is a copy."""
-    detours: tuple[Detour, ...]
+    mismatches: tuple[ParentMismatch, ...]
     forward: bool
     """Whether any line follows one that stands further down."""
 
@@ -313,8 +314,10 @@ class LineageBuilder:
 
     def build(self) -> Lineage:
         """Return which line follows which."""
-        detours = [Detour(index, self._told[index], self._reasons[index]) for index in sorted(self._reasons)]
-        return Lineage(tuple(self.parents), dict(self._index.copies), tuple(detours), self.forward)
+        mismatches = [
+            ParentMismatch(index, self._told[index], self._reasons[index]) for index in sorted(self._reasons)
+        ]
+        return Lineage(tuple(self.parents), dict(self._index.copies), tuple(mismatches), self.forward)
 
     def _follow_parents(self, start: int) -> None:
         """Make the edges that the lines themselves tell of."""

@@ -31,7 +31,7 @@ from turnlog.messages.control.frames import CONTROL_TYPES
 from turnlog.messages.entries import CompactionEntry, CompactionPhase, CompactionStatistics
 from turnlog.messages.envelope import instant
 from turnlog.messages.metadata import QueueOperation, Summary
-from turnlog.messages.sdk.system_messages import CompactBoundaryMessage, CompactDetails
+from turnlog.messages.sdk.messages import CompactBoundaryMessage, CompactDetails
 from turnlog.messages.system import CompactBoundary, CompactMetadata, MicrocompactBoundary, MicrocompactMetadata
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.calls import Call
@@ -41,8 +41,8 @@ from turnlog.transcripts.lines.categories import Author, author_of, find_categor
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, Prompt
 
 
-class Fate(StrEnum):
-    """What becomes of a line."""
+class LineDisplay(StrEnum):
+    """How a line is displayed."""
 
     __hash__ = str.__hash__  # that of enums is written in Python
 
@@ -133,11 +133,11 @@ _FOLDED = (Rule.PART, Rule.THINKING, Rule.RESULT, Rule.OUTPUT, Rule.PROGRESS, Ru
 _HIDDEN = (Rule.META, Rule.DELETED, Rule.EMPTY, Rule.SUPERSEDED, Rule.FILLER, Rule.CONTEXT, Rule.PARTIAL)
 _STATE = (Rule.STATE, Rule.QUEUE, Rule.FOOTER, Rule.ELSEWHERE, Rule.CONTROL)
 
-FATES: Mapping[Rule, Fate] = MappingProxyType(
-    dict.fromkeys(Rule, Fate.SHOWN)
-    | dict.fromkeys(_FOLDED, Fate.FOLDED)
-    | dict.fromkeys(_HIDDEN, Fate.HIDDEN)
-    | dict.fromkeys(_STATE, Fate.STATE)
+DISPLAYS: Mapping[Rule, LineDisplay] = (
+    dict.fromkeys(Rule, LineDisplay.SHOWN)
+    | dict.fromkeys(_FOLDED, LineDisplay.FOLDED)
+    | dict.fromkeys(_HIDDEN, LineDisplay.HIDDEN)
+    | dict.fromkeys(_STATE, LineDisplay.STATE)
 )
 
 
@@ -149,9 +149,9 @@ class Placement(Struct, frozen=True, gc=False):
     """Which message it is, or is part of; None if it is none."""
 
     @property
-    def fate(self) -> Fate:
-        """What becomes of the line."""
-        return FATES[self.rule]
+    def display(self) -> LineDisplay:
+        """How the line is displayed."""
+        return DISPLAYS[self.rule]
 
 
 ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(

@@ -26,9 +26,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.messages import Line, sdk, system
+from turnlog.messages import AnyEntry, Line, sdk, system
 from turnlog.messages.attachments import HookSuccess, QueuedCommand
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.metadata import QueueAction, QueueOperation, Summary
@@ -36,10 +35,10 @@ from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.lineage import CallPlaces, LineIndex
 from turnlog.transcripts.conversation.messages import (
     ATTACHMENT_RULES,
+    DISPLAYS,
     ENTRY_RULES,
-    FATES,
-    Fate,
     Lane,
+    LineDisplay,
     Message,
     Placement,
     Rule,
@@ -249,7 +248,7 @@ class DraftTable:
 
     def show(self, index: int, rule: Rule) -> None:
         """Give a line a place of its own, if its rule is to show it."""
-        if FATES[rule] is not Fate.SHOWN:
+        if DISPLAYS[rule] is not LineDisplay.SHOWN:
             self.rules[index] = rule
             return
         line = self.lines[index]
@@ -339,7 +338,7 @@ _RAN = AssistantAction.COMMAND.value
 _SILENT = {
     kind: rule
     for kind, rule in ENTRY_RULES.items()
-    if FATES[rule] is not Fate.SHOWN and kind is not QueueOperation
+    if DISPLAYS[rule] is not LineDisplay.SHOWN and kind is not QueueOperation
 }
 """Entries of which nothing is shown, whatever they say."""
 # Looking up a member of an enum takes as long as all else that is done with it.

@@ -27,11 +27,20 @@ from msgspec import Struct
 from turnlog.messages import Line
 from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.lineage import Lineage, cut_circles, is_forward, list_in_order
-from turnlog.transcripts.conversation.messages import FATES, Fate, Lane, Message, Placement, Rule
+from turnlog.transcripts.conversation.messages import (
+    DISPLAYS,
+    Lane,
+    LineDisplay,
+    Message,
+    Placement,
+    Rule,
+)
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.categories import Author
 
-_OWN = frozenset({rule for rule, fate in FATES.items() if fate is Fate.SHOWN} | {Rule.PART, Rule.THINKING})
+_OWN = frozenset(
+    {rule for rule, display in DISPLAYS.items() if display is LineDisplay.SHOWN} | {Rule.PART, Rule.THINKING}
+)
 """The rules of lines that a message is made of, and that are not merely shown with it."""
 _NOWHERE = -1
 

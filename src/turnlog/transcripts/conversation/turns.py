@@ -21,7 +21,7 @@ from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.envelope import read_microseconds
 from turnlog.messages.system import TurnDuration
-from turnlog.transcripts.calls import Call, Touched, list_touched
+from turnlog.transcripts.calls import Call, TouchedFile, list_touched_files
 from turnlog.transcripts.conversation.messages import Lane, Message, Rule
 from turnlog.transcripts.conversation.tree import Tree
 from turnlog.transcripts.kinds import Role
@@ -73,9 +73,9 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
         return measure_turn(self.told_duration, self.started, self.ended)
 
     @property
-    def files(self) -> tuple[Touched, ...]:
+    def files(self) -> tuple[TouchedFile, ...]:
         """The files that its calls read or changed, each once."""
-        return list_touched(self.calls)
+        return list_touched_files(self.calls)
 
     @property
     def totals(self) -> Totals:

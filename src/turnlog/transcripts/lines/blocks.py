@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard, cast, get_args
 
-from turnlog.messages import UNSET, Line, UnsetType
+from turnlog.messages import UNSET, AnyEntry, Line, UnsetType
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import (
     AdvisorToolResultBlock,
@@ -32,7 +32,6 @@ from turnlog.messages.blocks import (
     WebFetchToolResultBlock,
     WebSearchToolResultBlock,
 )
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import (
     AssistantEntry,
     AttachmentEntry,

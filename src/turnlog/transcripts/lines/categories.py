@@ -16,10 +16,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from turnlog.messages import Dialect, Line, UnsetType, metadata, sdk
+from turnlog.messages import AnyEntry, Dialect, Line, UnsetType, metadata, sdk
 from turnlog.messages.attachments import HOOK_ATTACHMENTS, QueuedCommand
 from turnlog.messages.blocks import RedactedThinkingBlock, ThinkingBlock, ToolUseBlock
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import (
     AgentProgress,
     AssistantEntry,
@@ -35,8 +34,7 @@ from turnlog.messages.hook_events import BaseHookInput, PostToolUseFailureHookIn
 from turnlog.messages.legacy import AssistantAction, StoredType
 from turnlog.messages.message import Message, MessageOrigin, OriginKind
 from turnlog.messages.metadata import SavedHookContext
-from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserFields
-from turnlog.messages.sdk.stream import has_failed
+from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserFields, has_failed
 from turnlog.messages.system import ApiErrorNotice, Level, SystemFields
 from turnlog.messages.tool_io.registry import INPUTS
 from turnlog.transcripts.kinds import Category, MessageType, Role

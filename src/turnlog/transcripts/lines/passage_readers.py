@@ -38,8 +38,7 @@ from turnlog.messages.entries import (
 from turnlog.messages.hook_events import BaseHookInput
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueAction, QueueOperation
-from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserFields
-from turnlog.messages.sdk.stream import has_failed
+from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserFields, has_failed
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
 from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.kinds import Role

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from turnlog.messages import AnyEntry
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import TextBlock
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import AttachmentEntry
 from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.system import LocalCommand

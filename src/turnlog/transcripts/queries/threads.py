@@ -23,7 +23,7 @@ from turnlog.messages.codec import END, LONGEST, decode_long
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.actions import REPORTED, report_of
 from turnlog.transcripts.agents import FIRST_LINES, LineProblem, find_prompt, list_below
-from turnlog.transcripts.calls import NOT_DONE, Call, Place, Result, Touched, read_result
+from turnlog.transcripts.calls import NOT_DONE, Call, Place, Result, TouchedFile, read_result
 from turnlog.transcripts.conversation.lineage import measure_depths
 from turnlog.transcripts.conversation.messages import (
     COMPACTED,
@@ -540,7 +540,7 @@ class TurnUse(Struct, frozen=True, gc=False, kw_only=True):
     failed_calls: int
     agents: tuple[str, ...]
     """Those that were started in it, and theirs."""
-    files: tuple[Touched, ...]
+    files: tuple[TouchedFile, ...]
     """Those that its calls read or changed, each once."""
     usage: tuple[MessageUsage, ...]
     """What the model's answers used, with those of the agents that were started here."""
@@ -587,7 +587,7 @@ def list_turn_uses(session: SessionRecords) -> list[TurnUse]:
             messages=tuple(members[at]),
             failed_calls=failed[at],
             agents=tuple(agents[at]),
-            files=tuple(Touched(path, changed) for path, changed in files[at].items()),
+            files=tuple(TouchedFile(path, changed) for path, changed in files[at].items()),
             usage=tuple(used[name] for name in names[at] if not name.startswith(_NO_ID) and name in used),
         )
         for at, turn in enumerate(turns)

@@ -46,7 +46,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.transcripts.usage.tokens import MessageUsage, Terms, Tokens, Totals
+from turnlog.transcripts.usage.tokens import MessageUsage, PricingTerms, Tokens, Totals
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
@@ -115,7 +115,7 @@ class Quote(Struct, frozen=True, gc=False):
     """Whether it has a price for web searches."""
 
 
-def quote_rates(model: str, rates: Rates, terms: Terms) -> Quote:
+def quote_rates(model: str, rates: Rates, terms: PricingTerms) -> Quote:
     """Return prices of one's own; raise `ValueError` for a rate that is no amount of money."""
     price = _own_price(model, rates)
     special = tuple(f"{key}={value}" for key, value in _special(terms))
@@ -123,7 +123,7 @@ def quote_rates(model: str, rates: Rates, terms: Terms) -> Quote:
 
 
 @lru_cache(maxsize=4096)  # the list does not change while we run; names of models are anybody's
-def find_quote(model: str, day: date, terms: Terms) -> Quote | None:
+def find_quote(model: str, day: date, terms: PricingTerms) -> Quote | None:
     """Return the prices of a model on a day; None if the list does not have it."""
     listed = _find_model(strip_context(model))
     if listed is None:
@@ -260,13 +260,13 @@ def _find_model(name: str) -> ModelInfo | None:
         return None
 
 
-def _special(terms: Terms) -> list[tuple[str, str]]:
+def _special(terms: PricingTerms) -> list[tuple[str, str]]:
     """Return the terms that are not the standard ones."""
     found = ((key, getattr(terms, key)) for key in _STANDARD)
     return [(key, value) for key, value in found if value not in _STANDARD[key]]
 
 
-def _context(terms: Terms) -> dict[str, str]:
+def _context(terms: PricingTerms) -> dict[str, str]:
     """Return the special terms as the library names them."""
     context = dict(_special(terms))
     if context.get("service_tier") == "batch":
@@ -274,7 +274,7 @@ def _context(terms: Terms) -> dict[str, str]:
     return context
 
 
-def _is_listed(model: ModelInfo, key: str, terms: Terms, moment: datetime) -> bool:
+def _is_listed(model: ModelInfo, key: str, terms: PricingTerms, moment: datetime) -> bool:
     """Tell whether the list has prices for one of the terms."""
     context = _context(terms)
     names = {key, "processing"} if context[key] == "batch" else {key}
@@ -302,7 +302,7 @@ def _newest() -> date:
 
 _MOST = 4096
 """How many prices are remembered: names of models are anybody's."""
-_Key = tuple[str, date, Terms]
+_Key = tuple[str, date, PricingTerms]
 
 
 class _Kept(Struct, frozen=True, array_like=True):
@@ -339,7 +339,7 @@ class QuoteMemory:
         self._is_new = True
         return find_table()
 
-    def find(self, model: str, day: date, terms: Terms) -> Quote | None:
+    def find(self, model: str, day: date, terms: PricingTerms) -> Quote | None:
         """Return the prices of a model on a day; None if the list does not have it."""
         key = model, day, terms
         if key not in self._quotes:
@@ -555,8 +555,8 @@ class Prices:
         self._overrides = dict(overrides or {})
         self._memory = memory
         for model, rates in self._overrides.items():
-            quote_rates(model, rates, Terms())
-        self._quotes: dict[tuple[str, date, Terms], Quote | None] = {}
+            quote_rates(model, rates, PricingTerms())
+        self._quotes: dict[tuple[str, date, PricingTerms], Quote | None] = {}
 
     def find_price(self, message: MessageUsage) -> Price | None:
         """Return what a message cost; None if its model has no price."""
@@ -587,7 +587,7 @@ class Prices:
         """Return a ledger in which messages are priced by this list."""
         return Ledger(self._find_quote)
 
-    def find_quote(self, model: str, day: date | None, terms: Terms) -> Quote | None:
+    def find_quote(self, model: str, day: date | None, terms: PricingTerms) -> Quote | None:
         """Return the prices of a model on a day of UTC; None if it has none.
 
         Lists change from one day to the next. What bears no time is priced by the newest.
@@ -630,14 +630,16 @@ class Charger:
 
     def __init__(self, prices: Prices | None = None) -> None:
         self._prices = Prices() if prices is None else prices
-        self._quotes: dict[tuple[str | None, int | None, Terms], Quote | None] = {}
+        self._quotes: dict[tuple[str | None, int | None, PricingTerms], Quote | None] = {}
 
-    def find_charge(self, model: str | None, time: int | None, tokens: Tokens, terms: Terms) -> Charge | None:
+    def find_charge(
+        self, model: str | None, time: int | None, tokens: Tokens, terms: PricingTerms
+    ) -> Charge | None:
         """Return what an answer of a time (in microseconds since 1970) cost; None if its model has no price."""
         quote = self.find_quote(model, time, terms)
         return None if quote is None else charge(quote, number_band(quote, tokens), tokens)
 
-    def find_quote(self, model: str | None, time: int | None, terms: Terms) -> Quote | None:
+    def find_quote(self, model: str | None, time: int | None, terms: PricingTerms) -> Quote | None:
         """Return the prices of a model at a time; None if it has none."""
         day = None if time is None else time // _DAY
         key = model, day, terms

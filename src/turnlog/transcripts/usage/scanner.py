@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import astuple
 
 from turnlog.instants import from_microseconds, to_microseconds
-from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Attribution, Sighting, Terms
+from turnlog.transcripts.usage.tokens import AnswerCount, AnswerGroup, Attribution, PricingTerms, Sighting
 
 _CHUNK = 1 << 20
 """What fits into a processor's cache is looked at twice for the price of once."""
@@ -351,7 +351,7 @@ class _Scanner:
         key = session, message.model, usage.service_tier, usage.speed, usage.inference_geo, seen.attribution
         group = self._numbers.get(key)
         if group is None:
-            terms = Terms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)
+            terms = PricingTerms(usage.service_tier or None, usage.speed or None, usage.inference_geo or None)
             whole = AnswerGroup(session or self._source, message.model or None, terms, seen.attribution)
             group = self._numbers[key] = self._groups.setdefault(whole, len(self._groups))
         split, tools = usage.cache_creation or None, usage.server_tool_use or None

@@ -49,9 +49,9 @@ from turnlog.transcripts.usage.scanner import ReportedSighting, Scan, pack_sight
 from turnlog.transcripts.usage.tokens import (
     Attribution,
     MessageUsage,
+    PricingTerms,
     Sighting,
     SightingFold,
-    Terms,
     Tokens,
     Totals,
     build_message,
@@ -93,7 +93,7 @@ def _share(value: T) -> T:
     return value
 
 
-_share_terms = lru_cache(maxsize=1024)(Terms)
+_share_terms = lru_cache(maxsize=1024)(PricingTerms)
 _share_attribution = lru_cache(maxsize=1024)(Attribution)
 
 

@@ -50,7 +50,7 @@ class Tokens(Struct, frozen=True, gc=False):
         )
 
 
-class Terms(Struct, frozen=True, gc=False):
+class PricingTerms(Struct, frozen=True, gc=False):
     """How a message was served, as far as its price depends on it."""
 
     service_tier: str | None = None
@@ -92,7 +92,7 @@ class Sighting(Struct, frozen=True, gc=False):
     """The earliest."""
     model: str | None
     tokens: Tokens
-    terms: Terms
+    terms: PricingTerms
     attribution: Attribution
     ended: bool
     """Whether any line is more than a part of an unfinished answer."""
@@ -113,7 +113,7 @@ class AnswerGroup(Struct, frozen=True, gc=False, array_like=True):
 
     session: str
     model: str | None
-    terms: Terms
+    terms: PricingTerms
     attribution: Attribution
 
 
@@ -171,7 +171,7 @@ class MessageUsage(Struct, frozen=True, gc=False):
     time: datetime | None
     model: str | None
     tokens: Tokens
-    terms: Terms = Terms()
+    terms: PricingTerms = PricingTerms()
     attribution: Attribution = Attribution()
     complete: bool = True
     """If not, the output tokens are a floor."""

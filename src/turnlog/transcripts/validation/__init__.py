@@ -3,8 +3,3 @@
 `validate` holds lines to the rules of their dialects, `Validator` does so as they come in. `RULES` is the table
 of all rules; `python -m turnlog.transcripts.validation` prints it.
 """
-
-from turnlog.transcripts.validation.rules import RULES, Finding, Rule, Severity
-from turnlog.transcripts.validation.validator import Validator, render_table, validate
-
-__all__ = ["RULES", "Finding", "Rule", "Severity", "Validator", "render_table", "validate"]

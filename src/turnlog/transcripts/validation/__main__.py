@@ -6,7 +6,5 @@ import sys
 
 from turnlog.transcripts.validation.validator import render_table
 
-__all__: list[str] = []
-
 if __name__ == "__main__":
     sys.stdout.write(render_table())

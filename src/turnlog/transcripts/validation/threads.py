@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 from turnlog.messages import Dialect, Line, Position
@@ -26,30 +25,8 @@ from turnlog.transcripts.call_builder import CallBuilder, find_parent
 from turnlog.transcripts.calls import Call, Pairing, Place, Result
 from turnlog.transcripts.conversation.lineage import cut_circles
 from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result
-from turnlog.transcripts.validation.rules import (
-    CHRONOLOGY,
-    CORRELATION,
-    NO_CYCLES,
-    ORPHANED_TOOL,
-    PAIRED,
-    PARENT_EXISTS,
-    PARENT_GIVEN,
-    PARENT_IN_SESSION,
-    PARENTS,
-    RESULT_PARENT,
-    SIDECHAIN,
-    SIDECHAIN_MARKER,
-    STORED,
-    TOOL_CHILDREN,
-    TOOL_SIDECHAIN,
-    UNIQUE_UUID,
-    UNIQUE_UUID_004,
-    Report,
-    Rule,
-    Spot,
-    quote,
-    show_flag,
-)
+from turnlog.transcripts.validation import rules
+from turnlog.transcripts.validation.rules import LineRef, Report, quote
 
 
 class Kind(Enum):
@@ -63,14 +40,12 @@ class Kind(Enum):
     OTHER = "no part of the conversation"
 
 
-_STORED: Mapping[StoredType, Kind] = MappingProxyType(
-    {
-        StoredType.USER: Kind.USER,
-        StoredType.TOOL_USE: Kind.TOOL_USE,
-        StoredType.TOOL_RESULT: Kind.TOOL_RESULT,
-        StoredType.SUMMARY: Kind.OTHER,
-    }
-)
+_STORED: Mapping[StoredType, Kind] = {
+    StoredType.USER: Kind.USER,
+    StoredType.TOOL_USE: Kind.TOOL_USE,
+    StoredType.TOOL_RESULT: Kind.TOOL_RESULT,
+    StoredType.SUMMARY: Kind.OTHER,
+}
 
 
 def kind_of(line: Line, calls: bool, answers: bool) -> Kind:
@@ -102,11 +77,11 @@ class Node:
         "uuid",
     )
 
-    def __init__(self, entry: Envelope, kind: Kind, time: datetime | None, spot: Spot) -> None:
+    def __init__(self, entry: Envelope, kind: Kind, time: datetime | None, spot: LineRef) -> None:
         self.spot = spot
         self.kind = kind
         self.time = time
-        self.is_stored = spot.dialect is not Dialect.CLAUDE_CODE and spot.dialect in STORED
+        self.is_stored = spot.dialect is not Dialect.CLAUDE_CODE and spot.dialect in rules.STORED
         """Whether it is one of spec 003's documents."""
         self.is_tool = kind is Kind.TOOL_USE or (kind is Kind.TOOL_RESULT and self.is_stored)
         """Whether it is a message of a call or a result alone (spec 003)."""
@@ -134,9 +109,9 @@ class Pairs:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._builder = CallBuilder()
-        self._spots: dict[int, Spot] = {}
+        self._spots: dict[int, LineRef] = {}
 
-    def add(self, line: Line, blocks: Sequence[ContentBlock], spot: Spot) -> None:
+    def add(self, line: Line, blocks: Sequence[ContentBlock], spot: LineRef) -> None:
         """Take the calls and results of the next line."""
         entry = _strip(line, blocks)
         if entry is None:
@@ -163,14 +138,14 @@ class Pairs:
         spot = self._spot(call.place)
         if call.result is None:
             message = f"Expected a result for the call of {quote(call.name)}{_named(call.id)}, found none"
-            self._report.add(PAIRED, spot, message, _steps(call.place, spot))
+            self._report.add("003-C3-paired", spot, message, _steps(call.place, spot))
             return
         results = [call.result, *call.other_results]
         for result in results:
             answer = self._spot(result.place)
             if answer.index < spot.index:
                 message = f"Expected the call before its result, found it on line {spot.number}"
-                self._report.add(CORRELATION, answer, message, _steps(result.place, answer))
+                self._report.add("004-4-tool-correlation", answer, message, _steps(result.place, answer))
         self._check_repeats(call, results, spot)
 
     def _check_parent(self, call: Call, result: Result, callers: Mapping[str | None, Call]) -> None:
@@ -183,16 +158,18 @@ class Pairs:
             f"Expected the call on line {expected} as parent, which the result answers according to its order"
         )
         message = f"{message}, found the call on line {found}"
-        self._report.add(RESULT_PARENT, self._spot(result.place), message, ("parentUuid",))
+        self._report.add("003-4-result-parent", self._spot(result.place), message, ("parentUuid",))
 
-    def _check_repeats(self, call: Call, results: list[Result], spot: Spot) -> None:
+    def _check_repeats(self, call: Call, results: list[Result], spot: LineRef) -> None:
         """Report a call that was answered by more than one message; copies of one do not count."""
         places = [result.place for result in results]
         extracted = StoredType.TOOL_RESULT  # these are counted by their parents
         answers = {place.uuid for place in places if find_stored_type(place.line) is not extracted}
         if len(answers) > 1:
             message = f"Expected one result for the call of {quote(call.name)}{_named(call.id)}"
-            self._report.add(PAIRED, spot, f"{message}, found {len(answers)}", _steps(call.place, spot))
+            self._report.add(
+                "003-C3-paired", spot, f"{message}, found {len(answers)}", _steps(call.place, spot)
+            )
 
     def _report_orphan(self, result: Result) -> None:
         spot = self._spot(result.place)
@@ -200,16 +177,18 @@ class Pairs:
         if stored is StoredType.TOOL_RESULT:
             return  # its parent tells the same, and more
         if spot.dialect is Dialect.SPEC_000:
-            self._report.add(ORPHANED_TOOL, spot, "Expected a call that the result answers, found none")
+            self._report.add(
+                "003-C2-orphaned-tool", spot, "Expected a call that the result answers, found none"
+            )
         elif result.tool_use_id is not None:
-            rule = CORRELATION if stored is None else PAIRED
+            rule = "004-4-tool-correlation" if stored is None else "003-C3-paired"
             found = f"found {quote(result.tool_use_id)}, which no call has"
             steps = _steps(result.place, spot)
             self._report.add(
                 rule, spot, f"Expected the id of a call, {found}", steps and (*steps, "tool_use_id")
             )
 
-    def _spot(self, place: Place) -> Spot:
+    def _spot(self, place: Place) -> LineRef:
         at = place.line.at
         return self._spots[at.offset if at is not None else 0]
 
@@ -247,22 +226,24 @@ def _named(identity: str | None) -> str:
     return "" if identity is None else f" {quote(identity)}"
 
 
-def _steps(place: Place, spot: Spot) -> tuple[str | int, ...]:
+def _steps(place: Place, spot: LineRef) -> tuple[str | int, ...]:
     if spot.dialect is Dialect.SPEC_000 or find_stored_type(place.line) is not None:
         return ()
     return ("message", "content", place.index)
 
 
-def _by_dialect(other: Rule, stored: Rule, code: Rule, spec_004: Rule) -> Mapping[Dialect, Rule]:
+def _by_dialect(other: str, stored: str, code: str, spec_004: str) -> Mapping[Dialect, str]:
     found = {Dialect.SPEC_000: other, Dialect.SPEC_004: spec_004, Dialect.CLAUDE_CODE: code}
-    return MappingProxyType({**found, **dict.fromkeys(STORED, stored)})
+    return {**found, **dict.fromkeys(rules.STORED, stored)}
 
 
-_TWICE = _by_dialect(UNIQUE_UUID, UNIQUE_UUID, UNIQUE_UUID, UNIQUE_UUID_004)
-_MISSING = _by_dialect(PARENT_EXISTS, PARENT_IN_SESSION, PARENT_EXISTS, PARENTS)
-_ELSEWHERE = _by_dialect(PARENT_EXISTS, PARENT_IN_SESSION, PARENT_IN_SESSION, PARENTS)
-_CIRCLE = _by_dialect(NO_CYCLES, NO_CYCLES, NO_CYCLES, PARENTS)
-_LEAVING = _by_dialect(SIDECHAIN, SIDECHAIN, SIDECHAIN, SIDECHAIN_MARKER)
+_TWICE = _by_dialect("000-1-unique-uuid", "000-1-unique-uuid", "000-1-unique-uuid", "004-2-unique-uuid")
+_MISSING = _by_dialect("000-3-parent-exists", "003-2-parent-in-session", "000-3-parent-exists", "004-3-parents")
+_ELSEWHERE = _by_dialect(
+    "000-3-parent-exists", "003-2-parent-in-session", "003-2-parent-in-session", "004-3-parents"
+)
+_CIRCLE = _by_dialect("003-C1-no-cycles", "003-C1-no-cycles", "003-C1-no-cycles", "004-3-parents")
+_LEAVING = _by_dialect("000-6-sidechain", "000-6-sidechain", "000-6-sidechain", "004-5-sidechain-marker")
 _DIALECTS = frozenset(_TWICE)
 _ANSWERS = frozenset({Kind.ASSISTANT, Kind.CALLER})
 _RETURNS = frozenset({*_ANSWERS, Kind.TOOL_RESULT})
@@ -295,8 +276,8 @@ class Threads:
             self._has_tool_messages = True
             if not node.sidechain:
                 expected = f"`isSidechain: true` for {node.kind.value}"
-                message = f"Expected {expected}, found {show_flag(node.sidechain)}"
-                self._report.add(TOOL_SIDECHAIN, node.spot, message)
+                message = f"Expected {expected}, found {rules.show_flag(node.sidechain)}"
+                self._report.add("003-3-tool-sidechain", node.spot, message)
         if node.parent_uuid:
             self._follow(node)
         elif node.is_stored:
@@ -314,7 +295,7 @@ class Threads:
             for node in self._nodes:
                 if node.kind is Kind.CALLER and not node.has_tool_child:
                     message = "Expected tool messages as children of an answer that calls tools, found none"
-                    self._report.add(TOOL_CHILDREN, node.spot, message)
+                    self._report.add("003-5-tool-children", node.spot, message)
 
     def _enter(self, node: Node) -> bool:
         """Take a message by its uuid; False for a copy, which has its place already."""
@@ -364,7 +345,7 @@ class Threads:
         if node.time is not None and parent.time is not None and node.time < parent.time:
             before = f"{parent.time.isoformat()} of its parent on line {parent.spot.number}"
             message = f"Expected no time earlier than {before}, found {node.time.isoformat()}"
-            self._report.add(CHRONOLOGY, node.spot, message, ("timestamp",))
+            self._report.add("003-C4-chronology", node.spot, message, ("timestamp",))
 
     def _link(self, node: Node, parent: Node) -> None:
         if node.ordinal >= 0:
@@ -378,35 +359,39 @@ class Threads:
         if parent.kind in _ANSWERS and node.kind in _RETURNS:
             return
         expected = f"`isSidechain: true` as in its parent on line {parent.spot.number}"
-        message = f"Expected {expected}, found {show_flag(node.sidechain)}"
+        message = f"Expected {expected}, found {rules.show_flag(node.sidechain)}"
         self._report.add(_LEAVING[node.spot.dialect], node.spot, message)
 
     def _check_tool(self, node: Node, parent: Node) -> None:
         found = f"found {parent.kind.value} on line {parent.spot.number}"
         if node.kind is Kind.TOOL_USE and parent.kind not in _ANSWERS:
             expected = "Expected the answer that calls the tool as parent"
-            self._report.add(ORPHANED_TOOL, node.spot, f"{expected}, {found}", _trace(node))
+            self._report.add("003-C2-orphaned-tool", node.spot, f"{expected}, {found}", _trace(node))
         if node.kind is not Kind.TOOL_RESULT:
             return
         if parent.kind is not Kind.TOOL_USE:
-            self._report.add(RESULT_PARENT, node.spot, f"Expected a tool use as parent, {found}", _trace(node))
+            self._report.add(
+                "003-4-result-parent", node.spot, f"Expected a tool use as parent, {found}", _trace(node)
+            )
         elif parent.has_tool_child:
             message = f"Expected one result for the tool use on line {parent.spot.number}, found another"
-            self._report.add(PAIRED, node.spot, message, _trace(node))
+            self._report.add("003-C3-paired", node.spot, message, _trace(node))
 
     def _check_start(self, node: Node, starts: bool) -> None:
         if node.is_tool:
-            self._report.add(ORPHANED_TOOL, node.spot, f"Expected a parent for {node.kind.value}, found none")
+            self._report.add(
+                "003-C2-orphaned-tool", node.spot, f"Expected a parent for {node.kind.value}, found none"
+            )
         elif node.kind in _ANSWERS and not starts:
-            self._report.add(PARENT_GIVEN, node.spot, "Expected a parent for an answer, found none")
+            self._report.add("003-1-parent-given", node.spot, "Expected a parent for an answer, found none")
 
     def _report_unfollowed(self, node: Node, namesake: Node | None) -> None:
-        rules = _MISSING if namesake is None else _ELSEWHERE
+        missing = _MISSING if namesake is None else _ELSEWHERE
         found = f"found {quote(node.parent_uuid)}, which is on no line"
         if namesake is not None:
             found = f"found {quote(node.parent_uuid)} of session {quote(namesake.session)}"
             self._link(node, namesake)
-        rule = ORPHANED_TOOL if namesake is None and node.is_tool else rules[node.spot.dialect]
+        rule = "003-C2-orphaned-tool" if namesake is None and node.is_tool else missing[node.spot.dialect]
         self._report.add(rule, node.spot, f"Expected a parent in the same session, {found}", _trace(node))
 
     def _report_circles(self) -> None:

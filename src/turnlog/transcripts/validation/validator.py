@@ -18,7 +18,6 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import get_args
 
 from turnlog.messages import UNSET, Dialect, Line, Position, Problem, ProblemKind
@@ -31,43 +30,20 @@ from turnlog.messages.spans import Path
 from turnlog.messages.system import SystemNotice, SystemSubtype
 from turnlog.transcripts.line_reader import LineReader, Tail
 from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
-from turnlog.transcripts.validation import control, rules, stream
-from turnlog.transcripts.validation.rules import (
-    ALL,
-    CORRELATION,
-    FIELD_TYPES,
-    IMAGES,
-    ISO_TIME,
-    REQUIRED_FIELDS,
-    REQUIRED_FIELDS_004,
-    RULES,
-    STORED,
-    TOOL_FIELDS,
-    Finding,
-    LineReport,
-    Report,
-    Rule,
-    Severity,
-    Spot,
-    clean,
-    get_rule,
-    join,
-    quote,
-)
+from turnlog.transcripts.validation import rules, stream
+from turnlog.transcripts.validation.rules import LineRef, LineReport, Report, Rule, join, quote
 from turnlog.transcripts.validation.threads import Node, Pairs, Threads, kind_of
 
 _CONVERSATION = frozenset(
     {UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry, SystemNotice, *get_args(SystemSubtype)}
 )
 _FIELDS = {"uuid": "uuid", "session_id": "sessionId", "timestamp": "timestamp"}
-_REQUIRED: Mapping[Dialect, tuple[Rule, Mapping[str, str]]] = MappingProxyType(
-    {
-        Dialect.CLAUDE_CODE: (REQUIRED_FIELDS, _FIELDS),
-        Dialect.SPEC_000: (REQUIRED_FIELDS, _FIELDS),
-        Dialect.SPEC_004: (REQUIRED_FIELDS_004, {"parent_uuid": "parentUuid", **_FIELDS}),
-    }
-)
-_ISO = frozenset({Dialect.CLAUDE_CODE, Dialect.SPEC_000, *STORED})
+_REQUIRED: Mapping[Dialect, tuple[str, Mapping[str, str]]] = {
+    Dialect.CLAUDE_CODE: ("000-F1-required-fields", _FIELDS),
+    Dialect.SPEC_000: ("000-F1-required-fields", _FIELDS),
+    Dialect.SPEC_004: ("004-1-required-fields", {"parent_uuid": "parentUuid", **_FIELDS}),
+}
+_ISO = frozenset({Dialect.CLAUDE_CODE, Dialect.SPEC_000, *rules.STORED})
 _ABSENT = (UNSET, None, "")
 
 
@@ -83,10 +59,12 @@ def check_envelope(entry: Envelope, here: LineReport, *, is_date: bool = False) 
         return None
     if here.spot.dialect in _ISO:
         if time is None or (type(stamp) is not str and not is_date):
-            here.add(ISO_TIME, f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",))
+            here.add(
+                "000-2-iso-timestamp", f"Expected a time in ISO 8601, found {quote(stamp)}", ("timestamp",)
+            )
     elif here.spot.dialect is Dialect.SPEC_004 and (time is None or type(stamp) is str):
         message = f"Expected Unix milliseconds, found {quote(stamp)}"
-        here.add(FIELD_TYPES, message, ("timestamp",))
+        here.add("004-F1-field-types", message, ("timestamp",))
     return time
 
 
@@ -144,27 +122,31 @@ def _check_call(line: Line, block: ToolUseBlock, steps: Path, here: LineReport) 
         return
     if isinstance(line.wire, Document003 | Api003) and line.wire.type is StoredType.TOOL_USE:
         steps = ("content",)  # which is a text: the block is in it
-    here.add(TOOL_FIELDS, "Expected `input` in a `tool_use`, found nothing", steps)
+    here.add("000-5-tool-fields", "Expected `input` in a `tool_use`, found nothing", steps)
 
 
 def _check_result(block: ToolResultBlock, steps: Path, here: LineReport) -> None:
     if not block.tool_use_id and (*steps, "tool_use_id") not in here.faults:
-        here.add(CORRELATION, "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
+        here.add("004-4-tool-correlation", "Expected `tool_use_id` in a `tool_result`, found nothing", steps)
 
 
 def _check_image(block: ImageBlock, steps: Path, here: LineReport) -> None:
     source = block.source
     if not isinstance(source, Base64Source):
         if here.spot.dialect is Dialect.SPEC_004:  # the API has come to know addresses and files, too
-            here.add(IMAGES, f"Expected a `base64` source, found {quote(source.type)}", (*steps, "source"))
+            here.add(
+                "004-7-image-encoding",
+                f"Expected a `base64` source, found {quote(source.type)}",
+                (*steps, "source"),
+            )
         return
     if source.media_type not in _IMAGE_TYPES:
         found = "nothing" if source.media_type is UNSET else quote(source.media_type)
         message = f"Expected one of {join(_IMAGE_TYPES, 'or')}, found {found}"
-        here.add(IMAGES, message, (*steps, "source", "media_type"))
+        here.add("004-7-image-encoding", message, (*steps, "source", "media_type"))
     flaw = _find_flaw(source.data)
     if flaw is not None:
-        here.add(IMAGES, f"Expected base64, found {flaw}", (*steps, "source", "data"))
+        here.add("004-7-image-encoding", f"Expected base64, found {flaw}", (*steps, "source", "data"))
 
 
 def _find_flaw(data: str) -> str | None:
@@ -178,61 +160,34 @@ def _find_flaw(data: str) -> str | None:
     return None
 
 
-_MALFORMED = get_rule("line-malformed")
-_GLUED = get_rule("line-glued")
-_BAD_TEXT = get_rule("line-bad-text")
-_TORN = get_rule("line-torn")
-_MISSING_TYPE = get_rule("line-missing-type")
-_UNKNOWN_TYPE = get_rule("line-unknown-type")
-_UNKNOWN_FIELD = get_rule("line-unknown-field")
-_UNKNOWN_VALUE = get_rule("line-unknown-value")
-_WRONG_TYPE = get_rule("line-wrong-type")
-_MISSING_FIELD = get_rule("line-missing-field")
-
-_TOO_LONG = get_rule("line-too-long")
-
-_BY_KIND: Mapping[ProblemKind, Rule] = MappingProxyType(
-    {
-        ProblemKind.MALFORMED: _MALFORMED,
-        ProblemKind.GLUED: _GLUED,
-        ProblemKind.BAD_TEXT: _BAD_TEXT,
-        ProblemKind.UNKNOWN_TYPE: _UNKNOWN_TYPE,
-        ProblemKind.UNKNOWN_FIELD: _UNKNOWN_FIELD,
-        ProblemKind.UNKNOWN_VALUE: _UNKNOWN_VALUE,
-        ProblemKind.WRONG_TYPE: _WRONG_TYPE,
-        ProblemKind.MISSING_FIELD: _MISSING_FIELD,
-        ProblemKind.TOO_LONG: _TOO_LONG,
-    }
-)
-
-Claim = Callable[[Line, Problem], Rule | None]
+RuleFinder = Callable[[Line, Problem], str | None]
 """Returns the rule of a spec that a problem of a line breaks, or None if the spec has none for it."""
 
 
 def report_problems(line: Line, here: LineReport) -> None:
     """Report what decoding found wrong or unknown."""
-    claim = _CLAIMS.get(line.dialect)
+    find_rule = _RULE_FINDERS.get(line.dialect)
     for problem in line.problems:
-        rule = None if claim is None else claim(line, problem)
+        rule = None if find_rule is None else find_rule(line, problem)
         if rule is None and isinstance(line.entry, UnknownEntry) and line.entry.type is None:
-            rule = _MISSING_TYPE if problem.kind is ProblemKind.UNKNOWN_TYPE else None
-        message = f"Expected {clean(problem.expected)}, found {clean(problem.found)}"
+            rule = "line-missing-type" if problem.kind is ProblemKind.UNKNOWN_TYPE else None
+        message = f"Expected {rules.clean(problem.expected)}, found {rules.clean(problem.found)}"
         # Where it is not known, finding the offset would take a scan of the line for each problem.
         if problem.known_offset is not None:
             message = f"{message} (byte {problem.known_offset})"
-        here.add(rule or _BY_KIND[problem.kind], message, problem.steps)
+        here.add(rule or f"line-{problem.kind.value}", message, problem.steps)
 
 
 def report_tail(tail: Tail, here: LineReport) -> None:
     """Report what stands at the end of a file and is no line."""
-    here.add(_TORN, f"Expected the end of the line, found the end of the file after {tail.size} bytes")
+    here.add("line-torn", f"Expected the end of the line, found the end of the file after {tail.size} bytes")
 
 
-_ORDER: Mapping[str, int] = MappingProxyType({rule.id: index for index, rule in enumerate(RULES)})
+_ORDER: Mapping[str, int] = {rule.id: index for index, rule in enumerate(rules.RULES)}
 _ROW = "| {} |"
 
 
-def sort_findings(findings: list[Finding]) -> list[Finding]:
+def sort_findings(findings: list[rules.Finding]) -> list[rules.Finding]:
     """Return findings line by line, for each line in the order of the rules, and else as they came."""
     return sorted(findings, key=lambda finding: (finding.index, _ORDER[finding.rule.id]))
 
@@ -240,7 +195,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 def render_table() -> str:
     """Return the table of all rules in Markdown, with a line break at its end."""
     heads = ("Rule", "Section of the spec", "Requirement", "Why", "Severity")
-    rows = [heads, tuple("---" for _ in heads), *map(_cells, RULES)]
+    rows = [heads, tuple("---" for _ in heads), *map(_cells, rules.RULES)]
     return "".join(_ROW.format(" | ".join(cells)) + "\n" for cells in rows)
 
 
@@ -251,7 +206,7 @@ def _cells(rule: Rule) -> tuple[str, ...]:
 
 def _render_severities(rule: Rule) -> str:
     parts = []
-    for severity in Severity:
+    for severity in rules.Severity:
         dialects = [dialect for dialect, each in rule.severities if each is severity]
         if dialects:
             parts.append(f"{severity}: {_render_dialects(dialects)}")
@@ -259,28 +214,26 @@ def _render_severities(rule: Rule) -> str:
 
 
 def _render_dialects(dialects: list[Dialect]) -> str:
-    if len(dialects) == len(ALL):
+    if len(dialects) == len(rules.ALL):
         return "all"
-    names = [dialect.value for dialect in dialects if dialect not in STORED]
-    if set(STORED) <= set(dialects):
+    names = [dialect.value for dialect in dialects if dialect not in rules.STORED]
+    if set(rules.STORED) <= set(dialects):
         names.append("spec-003")
     return ", ".join(sorted(names))
 
 
-_CLAIMS: Mapping[Dialect, Claim] = MappingProxyType(
-    {
-        Dialect.CLAUDE_CODE: rules.claim_today,
-        Dialect.SPEC_000: rules.claim_000,
-        **dict.fromkeys(STORED, rules.claim_003),
-        Dialect.SPEC_004: rules.claim_004,
-        Dialect.STREAM: stream.claim,
-        Dialect.CONTROL: control.claim,
-        Dialect.HOOK: control.claim_hook,
-    }
-)
+_RULE_FINDERS: Mapping[Dialect, RuleFinder] = {
+    Dialect.CLAUDE_CODE: rules.find_rule_today,
+    Dialect.SPEC_000: rules.find_rule_000,
+    **dict.fromkeys(rules.STORED, rules.find_rule_003),
+    Dialect.SPEC_004: rules.find_rule_004,
+    Dialect.STREAM: stream.find_rule,
+    Dialect.CONTROL: stream.find_frame_rule,
+    Dialect.HOOK: stream.find_hook_rule,
+}
 
 
-def validate(lines: Iterable[Line]) -> list[Finding]:
+def validate(lines: Iterable[Line]) -> list[rules.Finding]:
     """Return all that breaks a rule, line by line. Of a file that is read here, a torn tail is told, too."""
     validator = Validator()
     findings = [finding for line in lines for finding in validator.add(line)]
@@ -296,13 +249,13 @@ class Validator:
         self._threads = Threads(self._report)
         self._pairs = Pairs(self._report)
         self._stream = stream.Stream(self._report)
-        self._control = control.Control(self._report)
+        self._control = stream.Control(self._report)
         self._count = 0
         self._source = ""
 
-    def add(self, line: Line) -> list[Finding]:
+    def add(self, line: Line) -> list[rules.Finding]:
         """Take the next line, and return what is known by it to break a rule; also of lines before it."""
-        spot = Spot(self._count, line.at, line.dialect)
+        spot = LineRef(self._count, line.at, line.dialect)
         self._count += 1
         if line.at is not None:
             self._source = line.at.source
@@ -312,14 +265,14 @@ class Validator:
         self._check(line, here)
         return sort_findings(self._report.take())
 
-    def finish(self, tail: Tail | None = None) -> list[Finding]:
+    def finish(self, tail: Tail | None = None) -> list[rules.Finding]:
         """Return what is known only now that no line follows. Nothing can be added after that."""
         self._threads.finish()
         self._pairs.finish()
         self._stream.finish()
         self._control.finish()
         if tail is not None:
-            spot = Spot(self._count, Position(self._source, tail.offset), Dialect.UNKNOWN)
+            spot = LineRef(self._count, Position(self._source, tail.offset), Dialect.UNKNOWN)
             report_tail(tail, LineReport(self._report, spot, ()))
         return sort_findings(self._report.take())
 

@@ -11,9 +11,9 @@ from typing import Any
 from turnlog.messages.attachments import HookDeferredTool
 from turnlog.messages.base import Raw, UnsetType
 from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
+from turnlog.messages.codec import AnyEntry
 from turnlog.messages.control.frames import ControlRequest, view_call, view_hook_input
 from turnlog.messages.control.requests import CanUseToolRequest, HookCallbackRequest
-from turnlog.messages.dialects import AnyEntry
 from turnlog.messages.entries import (
     AgentProgress,
     AssistantEntry,
@@ -34,8 +34,6 @@ from turnlog.messages.message import Message
 from turnlog.messages.salvage import View
 from turnlog.messages.sdk.messages import AssistantMessage, DeferredToolUse, ResultMessage, UserFields
 from turnlog.messages.tool_io.registry import view_input, view_result
-
-__all__ = ["tool_names", "view_all"]
 
 
 def tool_names(entries: Iterable[AnyEntry]) -> dict[str, str]:

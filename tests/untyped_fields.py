@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["FREE_FORM"]
-
 _LAZY_INPUT = "lazy: `tool_io.view_input`"
 _LAZY_RESULT = "lazy: `tool_io.view_result`"
 _LAZY_HOOK_INPUT = "lazy: `hook_events.view_tool_input`"
@@ -20,7 +18,7 @@ _META = "the protocol leaves `_meta` to servers and clients"
 _SETTINGS = "settings have a schema of their own, and may hold any key"
 _MCP_RESULT = "an MCP result: the protocol and the server describe it"
 
-FREE_FORM: Mapping[str, str] = MappingProxyType(
+UNTYPED_FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "ToolUseBlock.input": _LAZY_INPUT,
         "UserEntry.tool_use_result": _LAZY_RESULT,

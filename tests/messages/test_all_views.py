@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import turnlog
+from all_views import tool_names, view_all
 from turnlog.messages.hook_events import StopHookInput
-from turnlog.messages.lazy import tool_names, view_all
 from turnlog.messages.tool_io.files import ReadInput
 from turnlog.messages.tool_io.registry import UnknownToolInput
 from turnlog.messages.tool_io.shell import BashInput, BashResult
