@@ -37,29 +37,10 @@ if TYPE_CHECKING:
     from turnlog.transcripts import Session, read
 
 __all__ = [
-    "UNSET",
-    "ChangeError",
-    "DecodeError",
-    "Dialect",
-    "Entry",
-    "Line",
-    "MalformedError",
-    "MigrationError",
-    "Position",
-    "Problem",
-    "ProblemKind",
-    "ProtocolError",
-    "Session",
-    "TurnlogError",
-    "Unknown",
-    "UnknownEntry",
-    "UnknownTypeError",
-    "View",
-    "decode",
-    "decode_envelope",
-    "encode",
-    "read",
-]
+    "UNSET", "ChangeError", "DecodeError", "Dialect", "Entry", "Line", "MalformedError", "MigrationError",
+    "Position", "Problem", "ProblemKind", "ProtocolError", "Session", "TurnlogError", "Unknown", "UnknownEntry",
+    "UnknownTypeError", "View", "decode", "decode_envelope", "encode", "read",
+]  # fmt: skip
 
 _HOMES = ("errors", "messages", "transcripts")
 """Where the public names live; the first that has one, has it."""

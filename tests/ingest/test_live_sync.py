@@ -17,7 +17,7 @@ import pytest
 
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.lease import Request, hand_over, hold_lease
-from turnlog.ingest.live_sync import GAP, LATER, Followed, Occasion, Schedule, follow
+from turnlog.ingest.live_sync import GAP, LATER, Occasion, Schedule, SyncEvent, follow
 from turnlog.ingest.machine import Exclusion, list_forgotten
 from turnlog.ingest.watchers import NativeWatcher, PollingWatcher, Watcher, find_target, locate_target
 from turnlog.store.interface import KnownSession, MaintainedStore, read_all
@@ -45,7 +45,7 @@ class Follower:
         self.place.parent.mkdir()
         open_store(self.place).close()
         self.watcher = make(list_roots([self.config]))
-        self.reports: list[Followed] = []
+        self.reports: list[SyncEvent] = []
         self.started = threading.Event()
         self.failure: BaseException | None = None
         self._options = options
@@ -74,7 +74,7 @@ class Follower:
             self.started.set()
             store.close()
 
-    def _note(self, report: Followed) -> None:
+    def _note(self, report: SyncEvent) -> None:
         self.reports.append(report)
         if report.occasion is Occasion.START:
             self.started.set()

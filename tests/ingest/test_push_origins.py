@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
-from turnlog.ingest.change_check import DERIVATION, report_unchanged
-from turnlog.ingest.live_sync import Followed, follow
+from turnlog.ingest.change_check import DERIVATION, ChangeCheck, SyncReport
+from turnlog.ingest.live_sync import SyncEvent, follow
 from turnlog.ingest.machine import find_origin, peek_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.watchers import choose_watcher
@@ -17,6 +17,12 @@ from turnlog.testing.builders import make_lines
 from turnlog.transcripts.session_files import list_roots, locate_sessions
 
 HERE = "f" * 32
+
+
+def check(pushed: PushedStore, claude: Path) -> SyncReport | None:
+    """Return what a sync would report that finds nothing new; None if it may find anything."""
+    found = ChangeCheck(pushed.store.find_present(LOCAL, HERE), HERE)
+    return found.report_unchanged(locate_sessions([claude], found.is_settled).sessions, [claude])
 
 
 def test_a_sync_leaves_sessions_of_other_machines_alone(tmp_path: Path) -> None:
@@ -31,15 +37,15 @@ def test_a_sync_leaves_sessions_of_other_machines_alone(tmp_path: Path) -> None:
     (path.parent / "only-theirs.jsonl").unlink()
     path.write_bytes(make_lines(7, session_id="ours"))  # another machine's file at the same path
     sessions = locate_sessions([claude]).sessions
-    assert report_unchanged(sessions, pushed.store.list_known(LOCAL), HERE, [claude]) is None
+    assert check(pushed, claude) is None
     report = sync(pushed.store, tmp_path / "turnlog.db", sessions, origin=HERE, within=[claude])
     assert (report.added, report.gone, report.changed) == (1, 0, 0)
     assert {known.key: known for known in pushed.store.list_known(LOCAL, ORIGIN)} == before
-    assert report_unchanged(sessions, pushed.store.list_known(LOCAL), HERE, [claude]) is not None
-    looks: list[Followed] = []
+    assert check(pushed, claude) is not None
+    looks: list[SyncEvent] = []
     watcher = choose_watcher(list_roots([claude]), polling=False)
 
-    def on_report(followed: Followed) -> None:
+    def on_report(followed: SyncEvent) -> None:
         looks.append(followed)
         watcher.stop()
 

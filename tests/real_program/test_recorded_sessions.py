@@ -7,8 +7,7 @@ from itertools import pairwise
 import turnlog
 from real_program.recordings import Recording
 from real_program.script import Interrupt, Run, Say, Stop
-from turnlog.transcripts import AgentLink, Author, Lane, Message, Rule
-from turnlog.transcripts.conversation.messages import LineDisplay
+from turnlog.transcripts import AgentLink, Author, Lane, LineDisplay, Message, Rule
 
 
 def _texts(messages: tuple[Message, ...], rule: Rule) -> list[str]:

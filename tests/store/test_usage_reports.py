@@ -37,10 +37,10 @@ from turnlog.store.usage_report import (
     UsageRow,
     build_report,
 )
-from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, Tokens
+from turnlog.transcripts import Attribution, MessageUsage, Price, Prices, PricingTerms, Tokens
 from turnlog.transcripts.usage.prices import Charger, PriceTable
 from turnlog.transcripts.usage.scanner import pack_sightings
-from turnlog.transcripts.usage.tokens import PricingTerms, Sighting
+from turnlog.transcripts.usage.tokens import Sighting
 
 ZONES = ["UTC", "Asia/Kathmandu", "America/St_Johns", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Chatham"]
 COUNTS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches")

@@ -18,7 +18,7 @@ from turnlog.messages.tool_io.files import GlobResult
 from turnlog.transcripts.call_builder import CallBuilder, Calls, build_calls
 from turnlog.transcripts.calls import Call, Pairing, extract, map_parents
 from turnlog.transcripts.kinds import CallState, Category
-from turnlog.transcripts.lines.blocks import list_texts
+from turnlog.transcripts.lines.content import list_texts
 
 NAMES = sorted(path.stem for path in (golden.DATA / "transcripts" / "tools").glob("*.jsonl"))
 

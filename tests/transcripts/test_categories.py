@@ -14,7 +14,7 @@ from turnlog import Line
 from turnlog.messages.attachments import HOOK_ATTACHMENTS
 from turnlog.messages.tool_io.registry import INPUTS
 from turnlog.transcripts.kinds import Category, MessageType, Role
-from turnlog.transcripts.lines.categories import (
+from turnlog.transcripts.lines.content import (
     CATEGORIES,
     Author,
     author_of,

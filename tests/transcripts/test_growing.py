@@ -44,7 +44,7 @@ def list_rows(conversation: Conversation) -> list[Look]:
     """Return all that is said of each message."""
     tree = conversation.live_tree
     return [
-        (message, tree.edges.parents[at], tree.branch_of[at], at in tree.way)
+        (message, tree.edges.parents[at], tree.branch_of[at], at in tree.active_path)
         for at, message in enumerate(conversation.live_messages)
     ]
 

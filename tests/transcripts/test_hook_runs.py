@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnlog
-from turnlog.transcripts.actions import HookLine, HookRun, merge_runs, read_event, read_hook_line, tell_event
+from turnlog.transcripts.actions import (
+    HookLine,
+    HookRun,
+    describe_event,
+    merge_runs,
+    read_event,
+    read_hook_line,
+)
 from turnlog.transcripts.hooks import NEAR, HookMention, match_lines
 from turnlog.transcripts.segment_builder import time_of
 
@@ -203,7 +210,7 @@ def test_events_are_lines_that_are_neither_said_nor_called() -> None:
 
 def test_events_are_told_in_a_few_words() -> None:
     def tell(line: bytes) -> tuple[str, str]:
-        return tell_event(turnlog.decode(line).entry)
+        return describe_event(turnlog.decode(line).entry)
 
     files = b'{"type":"file-history-snapshot","snapshot":{"trackedFileBackups":{"/a/b.py":"x","c.py":"y"}}}'
     assert tell(files) == ("b.py, c.py", "2 files kept")

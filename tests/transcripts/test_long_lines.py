@@ -17,7 +17,7 @@ from turnlog.messages.codec import close_line
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.transcripts import validate
 from turnlog.transcripts.line_reader import LineSplitter, Tail
-from turnlog.transcripts.lines.blocks import list_texts
+from turnlog.transcripts.lines.content import list_texts
 
 LONGEST, END = 300, 60
 HEAD = {"sessionId": "s", "timestamp": "2026-05-01T10:00:00.000Z"}

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 import golden
 import turnlog
 from turnlog.messages.entries import AttachmentEntry, UserEntry
+from turnlog.transcripts.lines.content import list_prompt_texts, list_prompts
 from turnlog.transcripts.lines.prompts import (
     PROGRAM_KINDS,
     Prompt,
     PromptKind,
     kind_of,
-    list_prompt_texts,
-    list_prompts,
     read_prompt,
     strip_command_tags,
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec.structs import replace
 
 from golden import DATA
 from turnlog.transcripts.session_files import (
@@ -57,6 +58,22 @@ def test_sessions_of_both_roots_are_found_in_order() -> None:
     ]
     assert found.obstacles == ()
     assert locate_sessions([CONFIG]) == found
+
+
+def test_settled_transcripts_are_left_out_where_nothing_else_belongs_to_them() -> None:
+    everything, asked = locate_sessions([CONFIG]), list[str]()
+
+    def is_settled(path: str) -> bool:
+        asked.append(path)
+        return True
+
+    found = locate_sessions([CONFIG], is_settled)
+    alone = [each.path for each in everything.sessions if each not in found.sessions]
+    assert asked == [str(path) for path in alone] != []
+    assert found == replace(everything, sessions=found.sessions)
+    assert all(each.path is None or each.agents or each.others for each in found.sessions)
+    assert locate_sessions([CONFIG], lambda _: False) == everything
+    assert locate_path(CONFIG, lambda _: True) == found
 
 
 def test_a_session_comes_with_all_that_its_folder_holds() -> None:

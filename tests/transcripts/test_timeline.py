@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 import turnlog
 from strategies import lines as any_line
 from strategies import sessions
-from turnlog.transcripts import Author, CallState, Conversation, Lane, MessageType, Role, Rule, read_lines
-from turnlog.transcripts.conversation.messages import LineDisplay
+from turnlog.transcripts import (
+    Author,
+    CallState,
+    Conversation,
+    Lane,
+    LineDisplay,
+    MessageType,
+    Role,
+    Rule,
+    read_lines,
+)
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 CORPUS_COUNTS = Path(__file__).parents[1] / "data" / "transcripts" / "corpus-places.json"

@@ -32,8 +32,7 @@ from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.messages import COMPACTED, Compaction, Lane, Message, Rule, has_kept
 from turnlog.transcripts.conversation.tree import Branch
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role, topic_of
-from turnlog.transcripts.lines.blocks import is_call, is_result, told_error
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author, find_error_flag, is_call, is_result
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (
     Thread,
@@ -193,7 +192,7 @@ def is_error(message: Message) -> bool:
     if message.category is Category.ERROR:
         return True
     return message.rule is Rule.LONE_RESULT and any(
-        is_result(block) and told_error(block) is True for block in message.blocks
+        is_result(block) and find_error_flag(block) is True for block in message.blocks
     )
 
 

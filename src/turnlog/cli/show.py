@@ -45,7 +45,7 @@ from turnlog.transcripts.agents import AgentLink, LineProblem
 from turnlog.transcripts.calls import Call, TouchedFile
 from turnlog.transcripts.conversation.messages import Compaction, Lane, Message, Rule
 from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (
     AgentPlaces,

@@ -17,7 +17,7 @@ from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.lease import hold_lease
-from turnlog.ingest.live_sync import Followed, Occasion, follow
+from turnlog.ingest.live_sync import Occasion, SyncEvent, follow
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import SpoolImporter
@@ -59,9 +59,9 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...]) -> None:
         ExitStack() as first,
     ):
 
-        def on_report(followed: Followed) -> None:
+        def on_report(followed: SyncEvent) -> None:
             first.close()  # there is no end to the progress of the rest
-            _tell(output, followed)
+            _report(output, followed)
 
         taker = SpoolImporter(Spool(settings.home / SPOOL), store)
         taker.start()
@@ -89,7 +89,7 @@ def _require_config_dir(path: Path) -> Path:
     return Path(os.path.abspath(path))
 
 
-def _tell(output: Output, followed: Followed) -> None:
+def _report(output: Output, followed: SyncEvent) -> None:
     if output.as_json:
         output.print_json(fill(FollowedDocument, followed, paths=tuple(map(path_text, followed.paths))))
     elif followed.report is not None and output.is_terminal:
@@ -99,7 +99,7 @@ def _tell(output: Output, followed: Followed) -> None:
         warn(f"{where}: {followed.reason} (trying again in {followed.again_in:.0f} s)")
 
 
-def _describe(followed: Followed, report: SyncReport) -> str:
+def _describe(followed: SyncEvent, report: SyncReport) -> str:
     if followed.occasion is not Occasion.CHANGE:
         return describe_sync(report)
     names = [clean_line(path_text(path.stem)) for path in followed.paths[:_SHOWN]]

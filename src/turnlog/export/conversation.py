@@ -34,7 +34,7 @@ from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.messages import Compaction, Message, Rule, has_kept
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role, topic_of
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author
 from turnlog.transcripts.lines.passages import value_text
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import AgentPlaces, Thread, open_agent, open_main, read_json

@@ -40,7 +40,7 @@ from turnlog.transcripts.calls import Call, Place, Result, name_result, read_res
 from turnlog.transcripts.conversation.lineage import cut_circles, is_forward
 from turnlog.transcripts.conversation.messages import Lane, Message
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.lines.blocks import (
+from turnlog.transcripts.lines.content import (
     CallBlock,
     find_stored_type,
     has_call,

@@ -43,7 +43,7 @@ from turnlog.export.documents import render_documents
 from turnlog.export.html_page import render_html
 from turnlog.export.plain_text import show_controls, strip_colors
 from turnlog.export.redaction import Redactor, redact_json
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import read_json
 from turnlog.transcripts.summary import Summary

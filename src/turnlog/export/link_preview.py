@@ -25,7 +25,7 @@ from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
 from turnlog.transcripts.calls import Call
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import build_call, decode_lines
 from turnlog.transcripts.summary import Summary

@@ -27,6 +27,7 @@ from turnlog.ingest.contents import Content
 from turnlog.messages import Line, Position, Unknown, View
 from turnlog.store.batch import ChapterBatch, Derived, Generated, OutlineBatch
 from turnlog.store.model import SessionHead, SessionRow, SourceKind
+from turnlog.transcripts import segment_builder
 from turnlog.transcripts.agents import Agent, AgentSource, LineProblem, Sources, WorkflowSource
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.messages import Message
@@ -38,7 +39,6 @@ from turnlog.transcripts.segment_builder import (
     bounded,
     build_agent,
     build_sighting,
-    build_turn,
     microseconds,
     money,
     pack_lines,
@@ -118,13 +118,13 @@ class TurnBuilder:
 
     def build(self) -> Iterator[TurnRecord]:
         """Yield all turns, which are kept nowhere else."""
-        for number in range(len(self._session.division.turns)):
+        for number in range(len(self._session.turn_builder.turns)):
             self._update(number, 0, (), ())
             yield self.records.pop()
 
     def update_all(self) -> None:
         """Build all turns."""
-        self.update(range(len(self._session.division.turns)), 0, (), ())
+        self.update(range(len(self._session.turn_builder.turns)), 0, (), ())
 
     def update(
         self, turns: Iterable[int], message: int, touched: Sequence[int], answers: Iterable[str]
@@ -134,20 +134,20 @@ class TurnBuilder:
         Messages from `message` on are new, or in other turns; before it some were `touched`; and `answers` used
         something else than before.
         """
-        division = self._session.division
-        for number in [number for number in self._open if number >= len(division.turns)]:
+        turn_builder = self._session.turn_builder
+        for number in [number for number in self._open if number >= len(turn_builder.turns)]:
             del self._open[number]
-        del self.records[len(division.turns) :]
+        del self.records[len(turn_builder.turns) :]
         for number in sorted(turns):
             self._update(number, message, touched, answers)
 
     def _update(self, number: int, message: int, touched: Sequence[int], answers: Iterable[str]) -> None:
-        division = self._session.division
-        members = division.turns[number]
+        turn_builder = self._session.turn_builder
+        members = turn_builder.turns[number]
         tally = self._open.pop(number, None) or self._begin()
         left = tally.shorten(message)
         for own in touched:
-            if own < message and left and division.turn_of[own] == number:
+            if own < message and left and turn_builder.turn_of[own] == number:
                 tally.put(own, self._share(own))
         tally.refresh(answers)
         tally.extend(members[left:], self._share)
@@ -172,9 +172,9 @@ class TurnBuilder:
         )
 
     def _build(self, number: int, tally: TurnTally) -> TurnRecord:
-        division = self._session.division
-        members = division.turns[number]
-        return build_turn(
+        turn_builder = self._session.turn_builder
+        members = turn_builder.turns[number]
+        return segment_builder.build_turn(
             number,
             self._session.conversation.live_messages[members[0]],
             members[-1],
@@ -183,7 +183,7 @@ class TurnBuilder:
             agents=tally.agents,
             files_changed=tally.files_changed,
             ended=tally.ended,
-            told=division.durations.get(number),
+            told=turn_builder.durations.get(number),
             bill=tally.bill,
         )
 
@@ -250,7 +250,7 @@ class Deriver:
         """Return all records; `emptied` are files that had some and have none any more."""
         usage, outline = self._session.usage, self._cut_outline(None, None)
         if self._is_final:
-            self._session.division.turns.clear()
+            self._session.turn_builder.turns.clear()
         chapters = {
             name: tuple(builder.build(is_final=self._is_final)) for name, builder in self._builders.items()
         }
@@ -302,7 +302,7 @@ class Deriver:
         return SegmentBuilder(
             session.conversation if chapter is None else chapter.conversation,
             agent_id=None if chapter is None else chapter.agent.agent_id,
-            turn_of=session.division.turn_of if chapter is None else (),
+            turn_of=session.turn_builder.turn_of if chapter is None else (),
             sightings=session.usage.list_seen_in(source),
         )
 
@@ -327,7 +327,7 @@ class Deriver:
         self, turns: Iterable[int] | None, agents: Iterable[int] | None
     ) -> tuple[OutlineBatch, ...]:
         """Return turns and agents in parts: all, or those that have changed."""
-        count = len(self._session.division.turns)
+        count = len(self._session.turn_builder.turns)
         parts = TURNS.cut_all(self._turns.build()) if self._is_final else TURNS.cut(self._turns.records, turns)
         return (
             OutlineBatch(TURNS.name, -(-count // PART), parts),
@@ -375,10 +375,10 @@ class Deriver:
         work = session.work
         worked = {at for at in former.keys() | work.keys() if at < first and former.get(at) != work.get(at)}
         touched = {*main.touched, *worked}
-        division = session.division
-        turns = {*divided.turns, *range(divided.turn, len(division.turns))}
+        turn_builder = session.turn_builder
+        turns = {*divided.turns, *range(divided.turn, len(turn_builder.turns))}
         concerned = {*touched, *self._find_homes(growth.answers)}
-        turns |= {division.turn_of[at] for at in concerned if division.turn_of[at] >= 0}
+        turns |= {turn_builder.turn_of[at] for at in concerned if turn_builder.turn_of[at] >= 0}
         self._turns.update(turns, first, sorted(touched), growth.answers)
         return sorted(turns)
 

@@ -210,7 +210,7 @@ class Occasion(StrEnum):
     """Everything, from time to time, or because a folder came or went."""
 
 
-class Followed(Struct, frozen=True, gc=False, kw_only=True):
+class SyncEvent(Struct, frozen=True, gc=False, kw_only=True):
     """What a sync gave."""
 
     occasion: Occasion
@@ -224,7 +224,7 @@ class Followed(Struct, frozen=True, gc=False, kw_only=True):
     """How many seconds until it is tried again."""
 
 
-OnReport = Callable[[Followed], None]
+OnReport = Callable[[SyncEvent], None]
 
 
 class _StoppedError(Exception):
@@ -286,7 +286,7 @@ class _Follower:
         """What was gone at the last look, and may come again."""
         self._is_all_due = False
         """Whether a folder came or went while everything was looked at."""
-        self._held: list[Followed] | None = None
+        self._held: list[SyncEvent] | None = None
         """While everything is looked at: what is to be reported behind that."""
 
     def run(self, full_seconds: float, on_progress: OnProgress | None) -> None:
@@ -374,7 +374,7 @@ class _Follower:
 
     def _fail(self, target: Path, error: Exception) -> None:
         again_in = self._schedule.fail(target, time.monotonic())
-        failed = Followed(occasion=Occasion.CHANGE, paths=(target,), reason=_explain(error), again_in=again_in)
+        failed = SyncEvent(occasion=Occasion.CHANGE, paths=(target,), reason=_explain(error), again_in=again_in)
         self._report(failed)
 
     def _misses(self, target: Path, sessions: list[SessionFiles]) -> bool:
@@ -406,7 +406,7 @@ class _Follower:
             raise
         except Exception as error:  # noqa: BLE001  one by one it will be seen which of them it was
             held = self._take_held()
-            self._report(Followed(occasion=occasion, reason=_explain(error), again_in=_RETRY_SECONDS))
+            self._report(SyncEvent(occasion=occasion, reason=_explain(error), again_in=_RETRY_SECONDS))
             self._sync_each(sessions)
             done = False
         else:
@@ -426,7 +426,7 @@ class _Follower:
         if time.monotonic() >= self._rested:
             self._look_and_rest()
 
-    def _take_held(self) -> list[Followed]:
+    def _take_held(self) -> list[SyncEvent]:
         held, self._held = self._held or [], None
         return held
 
@@ -441,9 +441,9 @@ class _Follower:
 
     def _tell(self, occasion: Occasion, report: SyncReport, paths: tuple[Path, ...] = ()) -> None:
         if occasion is Occasion.START or report.added or report.changed or report.gone or report.rederived:
-            self._report(Followed(occasion=occasion, paths=paths, report=report))
+            self._report(SyncEvent(occasion=occasion, paths=paths, report=report))
 
-    def _report(self, followed: Followed) -> None:
+    def _report(self, followed: SyncEvent) -> None:
         if self._held is None:
             self._on_report(followed)
         else:

@@ -14,7 +14,7 @@ import time
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
 from turnlog.ingest.lease import hold_lease
-from turnlog.ingest.live_sync import Followed, follow
+from turnlog.ingest.live_sync import SyncEvent, follow
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.watchers import Watcher, choose_watcher
 from turnlog.server.processes import find_place, open_input, prepare_child, send_report
@@ -91,7 +91,7 @@ class _Progress:
             send_report(FollowerReport(phase=SyncPhase.SYNCING, done=done, total=total))
 
 
-def _report(followed: Followed) -> None:
+def _report(followed: SyncEvent) -> None:
     report = followed.report
     send_report(
         FollowerReport(

@@ -55,8 +55,14 @@ from turnlog.transcripts.calls import Result
 from turnlog.transcripts.conversation.messages import Lane, Rule, build_compactions, has_kept
 from turnlog.transcripts.conversation.messages import Message as Built
 from turnlog.transcripts.kinds import CallState, Category, MessageType, Role, topic_of
-from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result, list_blocks
-from turnlog.transcripts.lines.categories import Author, author_of
+from turnlog.transcripts.lines.content import (
+    Author,
+    author_of,
+    find_stored_type,
+    is_call,
+    is_result,
+    list_blocks,
+)
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.threads import build_call
 from turnlog.transcripts.segments import CallRecord, MessageRecord

@@ -31,8 +31,7 @@ from turnlog.transcripts.agent_status import AgentPhase, AgentStatus, WaitReason
 from turnlog.transcripts.conversation.messages import Rule
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, decode_object, find_text
 from turnlog.transcripts.kinds import CallState, topic_of
-from turnlog.transcripts.lines.blocks import list_blocks
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author, list_blocks
 from turnlog.transcripts.queries.chapters import CallFilter, Chapter, MessageFilter
 from turnlog.transcripts.queries.threads import build_message, decode_lines
 from turnlog.transcripts.segment_builder import time_of

@@ -87,6 +87,23 @@ class KnownSession(Struct, frozen=True, gc=False, kw_only=True):
     """The machine that it comes from."""
 
 
+class PresentFile(Struct, frozen=True, gc=False):
+    """A file that was still there when it was last looked for."""
+
+    session: str
+    """The key of the session that it is of."""
+    checkpoint: Checkpoint | None
+
+
+class PresentFiles(Struct, frozen=True, gc=False):
+    """What a look at the files of a machine is held against."""
+
+    files: dict[str, PresentFile]
+    """By their paths."""
+    derivation: int | None
+    """The oldest rules that any session's rows were derived by, of whichever machine; None without any."""
+
+
 class ChangeKind(StrEnum):
     """What happened."""
 

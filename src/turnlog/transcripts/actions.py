@@ -1,10 +1,10 @@
 """What lines report that are neither prompts nor answers, in words.
 
 `report_of` is the sentence that stands for such a line wherever people read it: in `show`, on the page, in
-exports and over MCP. The action log has columns, so `tell_event` tells apart what an event is about and what
-came of it.
+exports and over MCP. The action log has columns, so `describe_event` tells apart what an event is about and
+what came of it.
 
-Events are lines that are neither said nor called, but happened (spec 002 §6); `lines.categories` says of which
+Events are lines that are neither said nor called, but happened (spec 002 §6); `lines.content` says of which
 sort a line is. What the program put in the user's mouth is none.
 
 What lines tell of hooks (that one was set off, what its command said, what came of it) is told in several
@@ -17,36 +17,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages import AnyEntry, Line, UnsetType, attachments, metadata, sdk, system
+import turnlog.messages.sdk.messages as sdk
+from turnlog.messages import AnyEntry, Line, UnsetType, attachments, entries, metadata, system
 from turnlog.messages.base import UnknownTagged
 from turnlog.messages.blocks import ToolResultBlock
-from turnlog.messages.entries import (
-    AgentProgress,
-    AssistantEntry,
-    AttachmentEntry,
-    BashProgress,
-    HookProgress,
-    McpProgress,
-    ProgressEntry,
-    QueryUpdate,
-    SearchResultsReceived,
-    UnknownEntry,
-    UserEntry,
-    WaitingForTask,
-)
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.sdk.messages import AssistantMessage, HookResponseMessage, has_failed
 from turnlog.transcripts.kinds import CallState, Category, topic_of
-from turnlog.transcripts.lines.blocks import content_text, is_answer, is_call, is_prompt, list_blocks, text_of
-from turnlog.transcripts.lines.categories import find_category
+from turnlog.transcripts.lines.content import (
+    content_text,
+    find_category,
+    is_answer,
+    is_call,
+    is_prompt,
+    list_blocks,
+    text_of,
+)
 
 _STOP = "Stop"
 FAILURES = frozenset({"failed", "blocked"})
@@ -96,7 +90,7 @@ def read_hook_line(entry: AnyEntry) -> HookLine | None:
         carried: Any = entry.attachment  # type: ignore[union-attr]
         return _read_attachment(carried) if type(carried) in _OUTCOMES else None
     if kind is ProgressEntry:
-        return _read_progress(entry) if type(entry.data) is HookProgress else None  # type: ignore[union-attr]
+        return _read_progress(entry) if type(entry.data) is entries.HookProgress else None  # type: ignore[union-attr]
     read = _READERS.get(kind)
     return None if read is None else read(entry)
 
@@ -284,16 +278,14 @@ class ActionState(StrEnum):
     """It has no outcome."""
 
 
-CALL_STATES: Mapping[CallState, ActionState] = MappingProxyType(
-    {
-        CallState.RESOLVED: ActionState.OK,
-        CallState.FAILED: ActionState.FAILED,
-        CallState.PLACEHOLDER: ActionState.RUNNING,
-        CallState.REJECTED: ActionState.REJECTED,
-        CallState.INTERRUPTED: ActionState.REJECTED,
-        CallState.UNRESOLVED: ActionState.UNRESOLVED,
-    }
-)
+CALL_STATES: Mapping[CallState, ActionState] = {
+    CallState.RESOLVED: ActionState.OK,
+    CallState.FAILED: ActionState.FAILED,
+    CallState.PLACEHOLDER: ActionState.RUNNING,
+    CallState.REJECTED: ActionState.REJECTED,
+    CallState.INTERRUPTED: ActionState.REJECTED,
+    CallState.UNRESOLVED: ActionState.UNRESOLVED,
+}
 """What the state of a call is among those of actions."""
 
 FAILED_HOOKS = frozenset({"StopFailure"})
@@ -356,7 +348,7 @@ def _judge(hook: HookLine) -> ActionState:
 def _name(entry: AnyEntry) -> str:
     if isinstance(entry, AssistantEntry | AssistantMessage):
         return _ERROR
-    if isinstance(entry, UnknownEntry):
+    if isinstance(entry, entries.UnknownEntry):
         return entry.type or "unknown"
     if isinstance(entry, QueueOperation):
         return str(entry.operation)
@@ -419,47 +411,47 @@ def join_reports(entries: Iterable[AnyEntry]) -> str:
     return " · ".join(text if count == 1 else f"{text} ({count} times)" for text, count in reports.items())
 
 
-def tell_event(entry: AnyEntry) -> tuple[str, str]:
+def describe_event(entry: AnyEntry) -> tuple[str, str]:
     """Return what an event is about, and what came of it; either may be empty."""
     hook = read_hook_line(entry)
     if hook is not None:
-        return tell_runs(hook.runs)
-    tell = _TELLERS.get(type(entry))
+        return describe_runs(hook.runs)
+    tell = _DESCRIBERS.get(type(entry))
     return (report_of(entry), "") if tell is None else tell(entry)
 
 
-def tell_runs(runs: tuple[HookRun, ...] | list[HookRun]) -> tuple[str, str]:
+def describe_runs(runs: tuple[HookRun, ...] | list[HookRun]) -> tuple[str, str]:
     """Return the commands of a hook, and what came of them; the failures, if there are any."""
     names = dict.fromkeys(run.command or run.name for run in runs)
-    outcomes = [tell_outcome(run) for run in runs]
+    outcomes = [describe_outcome(run) for run in runs]
     failures = [each for run, each in zip(runs, outcomes, strict=True) if run.outcome in ("failed", "blocked")]
     return ", ".join(names), ", ".join(dict.fromkeys(filter(None, failures or outcomes)))
 
 
-def tell_outcome(run: HookRun) -> str:
+def describe_outcome(run: HookRun) -> str:
     """Return what came of a command; empty if that is not known."""
     if run.outcome == "failed" and run.exit_code:
         return f"exit {run.exit_code}"
     return run.outcome or ""
 
 
-def _tell_snapshot(entry: Any) -> tuple[str, str]:
+def _describe_snapshot(entry: Any) -> tuple[str, str]:
     kept = getattr(entry.snapshot, "tracked_file_backups", None)
     names = list(kept) if isinstance(kept, Mapping) else []
     shown = ", ".join(name.rpartition("/")[2] for name in names[:_MOST_NAMES])
     return shown, f"{len(names)} {'file' if len(names) == 1 else 'files'} kept"
 
 
-def _tell_delta(entry: Any) -> tuple[str, str]:
+def _describe_delta(entry: Any) -> tuple[str, str]:
     path = entry.tracking_path
     return (path.rpartition("/")[2] if isinstance(path, str) else "", "1 file kept")
 
 
-def _tell_queue(entry: Any) -> tuple[str, str]:
+def _describe_queue(entry: Any) -> tuple[str, str]:
     return content_text(entry.content), entry.reason if isinstance(entry.reason, str) else ""
 
 
-def _tell_failure(entry: Any) -> tuple[str, str]:
+def _describe_failure(entry: Any) -> tuple[str, str]:
     errors = [each for each in (entry.error, entry.cause) if each is not None]
     said = next(filter(None, (_say_error(each) for each in errors)), "") or text_of(entry)
     return said, _count_retry(entry.retry_attempt, entry.max_retries)
@@ -472,11 +464,11 @@ def _say_error(error: object) -> str:
     return " ".join(str(part) for part in parts if isinstance(part, str | int) and not isinstance(part, bool))
 
 
-_TELLERS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
-    metadata.FileHistorySnapshot: _tell_snapshot,
-    metadata.FileHistoryDelta: _tell_delta,
-    QueueOperation: _tell_queue,
-    system.ApiErrorNotice: _tell_failure,
+_DESCRIBERS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
+    metadata.FileHistorySnapshot: _describe_snapshot,
+    metadata.FileHistoryDelta: _describe_delta,
+    QueueOperation: _describe_queue,
+    system.ApiErrorNotice: _describe_failure,
 }
 
 
@@ -504,11 +496,11 @@ def _report_output(data: Any) -> str:
 def _report_agent(data: Any) -> str:
     nested = [data.message, *(data.normalized_messages if isinstance(data.normalized_messages, tuple) else ())]
     messages = [each.message for each in nested if isinstance(getattr(each, "message", None), Message)]
-    said = next(filter(None, map(_tell_nested, reversed(messages))), "") or _first_line(data.prompt)
+    said = next(filter(None, map(_describe_nested, reversed(messages))), "") or _first_line(data.prompt)
     return _join(f"Agent {_text(data.agent_id)}".rstrip(), said)
 
 
-def _tell_nested(message: Message) -> str:
+def _describe_nested(message: Message) -> str:
     """Return what a sub-agent's message does: the last call in it, else how its text begins."""
     blocks = message.content if isinstance(message.content, tuple) else ()
     calls = [block for block in blocks if is_call(block)]
@@ -539,7 +531,7 @@ def _report_hook(entry: Any) -> str:
     hook = read_hook_line(entry)
     if hook is None:
         return ""
-    about, outcome = tell_runs(hook.runs)
+    about, outcome = describe_runs(hook.runs)
     names = dict.fromkeys(run.name for run in hook.runs if run.name)
     name = _name_hook(", ".join(names), hook.event)
     said = next(filter(None, (_last_line(run.output) for run in hook.runs)), "")
@@ -603,7 +595,7 @@ def _report_limit(entry: Any) -> str:
 
 
 def _report_retry(entry: Any) -> str:
-    return ", ".join(filter(None, _tell_failure(entry))) or _label(entry)
+    return ", ".join(filter(None, _describe_failure(entry))) or _label(entry)
 
 
 def _report_api_retry(entry: Any) -> str:
@@ -646,7 +638,7 @@ def _report_turn(entry: Any) -> str:
 
 
 def _report_queue(entry: Any) -> str:
-    about, reason = _tell_queue(entry)
+    about, reason = _describe_queue(entry)
     done = _QUEUE.get(entry.operation) or f"Queue: {entry.operation}"
     return _join(done, _first_line(about)) + (f" ({reason})" if reason else "")
 
@@ -681,7 +673,7 @@ def _join(what: str, said: str) -> str:
 
 def _label(value: object) -> str:
     """Return the name of a type as words: what is left where nothing else is said."""
-    if isinstance(value, UnknownEntry | UnknownTagged):
+    if isinstance(value, entries.UnknownEntry | UnknownTagged):
         return _name_text(value.type)
     config = getattr(type(value), "__struct_config__", None)
     return _name_text(None if config is None else config.tag) or _name_text(getattr(value, "type", None))
@@ -717,12 +709,12 @@ def _duration(value: object, unit: int = 1) -> str:
 
 
 _CARRIED: Mapping[type, Callable[[Any], str]] = {
-    BashProgress: _report_output,
-    AgentProgress: _report_agent,
-    McpProgress: _report_mcp,
-    WaitingForTask: _report_wait,
-    QueryUpdate: lambda data: _join("Searching the web", _text(data.query)),
-    SearchResultsReceived: _report_results,
+    entries.BashProgress: _report_output,
+    entries.AgentProgress: _report_agent,
+    entries.McpProgress: _report_mcp,
+    entries.WaitingForTask: _report_wait,
+    entries.QueryUpdate: lambda data: _join("Searching the web", _text(data.query)),
+    entries.SearchResultsReceived: _report_results,
     attachments.AgentMention: lambda carried: _join("Agent mentioned", _text(carried.agent_type)),
     attachments.GoalStatus: lambda carried: _join("Goal", _text(carried.condition) or _text(carried.reason)),
     attachments.MaxTurnsReached: lambda carried: _join("Turn limit reached", str(carried.max_turns)),

@@ -54,7 +54,7 @@ from turnlog.transcripts.agents import (
 from turnlog.transcripts.calls import Call, Result, TaskNotice
 from turnlog.transcripts.conversation.lineage import cut_circles, measure_depths
 from turnlog.transcripts.kinds import CALL_STATES, AgentState, CallState, Category, state_of_end
-from turnlog.transcripts.lines.blocks import find_stored_type, has_call, has_result, list_blocks
+from turnlog.transcripts.lines.content import find_stored_type, has_call, has_result, list_blocks
 
 MAIN = -1
 """The main conversation, as the owner of calls."""
@@ -65,7 +65,7 @@ TELLING_TOOLS = frozenset({WORKFLOW_TOOL, _SEND_MESSAGE})
 K = TypeVar("K")
 
 
-class Holder(Struct, frozen=True, gc=False):
+class PlacedCall(Struct, frozen=True, gc=False):
     """A call, and the conversation that it stands in."""
 
     owner: int
@@ -79,10 +79,10 @@ class CallQueue:
     """Calls that cannot be told apart, to be given out in order."""
 
     def __init__(self) -> None:
-        self.holders: list[Holder] = []
+        self.holders: list[PlacedCall] = []
         self._next = 0
 
-    def take(self, taken: set[str | int], owner: int) -> Holder | None:
+    def take(self, taken: set[str | int], owner: int) -> PlacedCall | None:
         """Return the next call that is neither taken nor in the conversation of `owner`."""
         while self._next < len(self.holders) and key_of(self.holders[self._next].call) in taken:
             self._next += 1
@@ -103,22 +103,22 @@ class CallIndex:
         """By the conversation whose file they are."""
 
     @cached_property
-    def by_id(self) -> dict[str, list[Holder]]:
+    def by_id(self) -> dict[str, list[PlacedCall]]:
         """By the call's own id; copies have the same."""
         return _index(self._all(), lambda call: (call.id,))
 
     @cached_property
-    def by_result(self) -> dict[str, list[Holder]]:
+    def by_result(self) -> dict[str, list[PlacedCall]]:
         """By the agent that the call's `toolUseResult` names."""
         return _index(self._all(), lambda call: [result.agent_id for result in _results(call)])
 
     @cached_property
-    def by_text(self) -> dict[str, list[Holder]]:
+    def by_text(self) -> dict[str, list[PlacedCall]]:
         """By the agent that the text of the call's result names."""
         return _index(self._agent_calls, lambda call: (call.agent_id,))
 
     @cached_property
-    def by_notice(self) -> dict[str, list[Holder]]:
+    def by_notice(self) -> dict[str, list[PlacedCall]]:
         """By the task of whose end the call was told; an agent's task has the agent's id."""
         return _index(self._all(), lambda call: (call.notice.task_id if call.notice else None,))
 
@@ -136,14 +136,14 @@ class CallIndex:
         return found
 
     @cached_property
-    def by_run(self) -> dict[str, list[Holder]]:
+    def by_run(self) -> dict[str, list[PlacedCall]]:
         """By the run of a workflow that the call started, and by the background task that the run was."""
         started = [holder for holder in self._all() if holder.call.name == WORKFLOW_TOOL]
         tasks = _index(started, lambda call: [result.task_id for result in _results(call)])
         return tasks | _index(started, lambda call: (find_run_id(call),))
 
     @cached_property
-    def by_resumed(self) -> dict[str, list[Holder]]:
+    def by_resumed(self) -> dict[str, list[PlacedCall]]:
         """By the agent that a message woke up."""
         sent = (holder for holder in self._all() if holder.call.name == _SEND_MESSAGE)
         return _index(sent, lambda call: (_find_resumed(call),))
@@ -192,18 +192,18 @@ class CallIndex:
         return found
 
     @cached_property
-    def _agent_calls(self) -> list[Holder]:
+    def _agent_calls(self) -> list[PlacedCall]:
         return [holder for holder in self._all() if holder.call.category is Category.AGENT]
 
     @cached_property
-    def _asked(self) -> list[tuple[Holder, AgentInput]]:
+    def _asked(self) -> list[tuple[PlacedCall, AgentInput]]:
         views = ((holder, holder.call.view_input().value) for holder in self._agent_calls)
         return [(holder, value) for holder, value in views if isinstance(value, AgentInput)]
 
-    def _all(self) -> Iterator[Holder]:
+    def _all(self) -> Iterator[PlacedCall]:
         for owner, calls in self._calls.items():
             for position, call in enumerate(calls):
-                yield Holder(owner, position, call)
+                yield PlacedCall(owner, position, call)
 
 
 def key_of(call: Call) -> str | int:
@@ -211,8 +211,10 @@ def key_of(call: Call) -> str | int:
     return id(call) if call.id is None else call.id
 
 
-def _index(holders: Iterable[Holder], keys: Callable[[Call], Iterable[str | None]]) -> dict[str, list[Holder]]:
-    found: dict[str, list[Holder]] = {}
+def _index(
+    holders: Iterable[PlacedCall], keys: Callable[[Call], Iterable[str | None]]
+) -> dict[str, list[PlacedCall]]:
+    found: dict[str, list[PlacedCall]] = {}
     for holder in holders:
         for key in keys(holder.call):
             if key is not None:
@@ -220,7 +222,7 @@ def _index(holders: Iterable[Holder], keys: Callable[[Call], Iterable[str | None
     return found
 
 
-def _queue(pairs: Iterable[tuple[K, Holder]]) -> dict[K, CallQueue]:
+def _queue(pairs: Iterable[tuple[K, PlacedCall]]) -> dict[K, CallQueue]:
     found: dict[K, CallQueue] = {}
     for key, holder in pairs:
         found.setdefault(key, CallQueue()).holders.append(holder)
@@ -249,7 +251,7 @@ _Key = tuple[str, str | int]
 """By what lines belong together, and its value."""
 
 
-class Chain(Struct, frozen=True, gc=False):
+class InlineAgent(Struct, frozen=True, gc=False):
     """The lines of one agent among others."""
 
     id: str
@@ -262,7 +264,7 @@ class Chain(Struct, frozen=True, gc=False):
     """What the first line follows, by uuid: the best first."""
 
 
-def list_chains(lines: Sequence[Line], callers: Collection[str]) -> list[Chain]:
+def list_inline_agents(lines: Sequence[Line], callers: Collection[str]) -> list[InlineAgent]:
     """Return the agents among some lines, in order; `callers` are the uuids of lines that call agents."""
     flagged: list[int] = []
     groups: dict[_Key, list[int]] = {}
@@ -274,12 +276,12 @@ def list_chains(lines: Sequence[Line], callers: Collection[str]) -> list[Chain]:
             groups.setdefault(("call", call), []).append(position)
     for position, key in zip(flagged, _list_keys(lines, flagged, callers), strict=True):
         groups.setdefault(key, []).append(position)
-    chains = [
+    inline_agents = [
         _build(lines, key, positions)
         for key, positions in groups.items()
         if not all(_is_stored_tool(lines[at]) for at in positions)  # which proves no agent
     ]
-    return sorted(chains, key=lambda chain: chain.positions[0])
+    return sorted(inline_agents, key=lambda inline: inline.positions[0])
 
 
 def _list_keys(lines: Sequence[Line], flagged: list[int], callers: Collection[str]) -> list[_Key]:
@@ -296,7 +298,7 @@ def _list_keys(lines: Sequence[Line], flagged: list[int], callers: Collection[st
             at = parents[at]
         found = None if at is None else keys[at]
         for index in trail:
-            keys[index] = found or ("chain", trail[-1])
+            keys[index] = found or ("uuid", trail[-1])
     return [key for key in keys if key is not None]
 
 
@@ -323,14 +325,14 @@ def _is_stored_tool(line: Line) -> bool:
     return has_call(blocks) or has_result(blocks)
 
 
-def _build(lines: Sequence[Line], key: _Key, positions: list[int]) -> Chain:
+def _build(lines: Sequence[Line], key: _Key, positions: list[int]) -> InlineAgent:
     kind, name = key
     first = lines[positions[0]]
     named = next((found for at in positions if (found := _find_text(lines[at], "agent_id"))), None)
     uuids = (_find_text(lines[at], "uuid") for at in positions)
     made_up = name if kind == "call" else next((uuid for uuid in uuids if uuid is not None), None)
     links = (_find_text(first, field) for field in ("sidechain_parent_uuid", "parent_uuid"))
-    return Chain(
+    return InlineAgent(
         id=named or str(made_up or f"line-{positions[0]}"),
         positions=tuple(positions),
         agent_id=named,
@@ -353,23 +355,23 @@ class Candidate:
     """An agent on the way to its call."""
 
     def __init__(
-        self, index: int, source: AgentSource, chain: Chain | None = None, runs: Sequence[str] = ()
+        self, index: int, source: AgentSource, inline: InlineAgent | None = None, runs: Sequence[str] = ()
     ) -> None:
         self.index = index
         self.source = source
-        self.chain = chain
+        self.inline = inline
         """Its lines among those of the main conversation, if it has no file of its own."""
         self.runs = runs
         """The run that it worked for, and the background task that the run was."""
         self.linked_by: AgentLink | None = None
-        self.holders: Sequence[Holder] = ()
+        self.holders: Sequence[PlacedCall] = ()
         """The calls that may have started it: copies of one, or one and those that went on with it."""
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """What the program calls it; of a file, its name first, and then what the lines say."""
-        if self.chain is not None:
-            return () if self.chain.agent_id is None else (self.chain.agent_id,)
+        if self.inline is not None:
+            return () if self.inline.agent_id is None else (self.inline.agent_id,)
         said = getattr(self.source.lines[0].entry, "agent_id", None) if self.source.lines else None
         names = (self.source.agent_id, *((said,) if isinstance(said, str) else ()))
         return tuple(dict.fromkeys(names))
@@ -377,8 +379,8 @@ class Candidate:
     @cached_property
     def start(self) -> tuple[bool, int, datetime, int]:
         """What puts agents in the order in which they started: time between files, else the file's order."""
-        if self.chain is not None:
-            return (False, self.chain.positions[0], _LAST, self.index)
+        if self.inline is not None:
+            return (False, self.inline.positions[0], _LAST, self.index)
         first = self.source.lines[0].entry if self.source.lines else None
         return (True, 0, instant(getattr(first, "timestamp", None)) or _LAST, self.index)
 
@@ -417,7 +419,7 @@ class Linker:
             if not left:
                 return
 
-    def _ways(self) -> tuple[tuple[AgentLink, Callable[[Candidate], Sequence[Holder]]], ...]:
+    def _ways(self) -> tuple[tuple[AgentLink, Callable[[Candidate], Sequence[PlacedCall]]], ...]:
         index = self._index
         return (
             (AgentLink.META, self._find_by_meta),
@@ -431,23 +433,23 @@ class Linker:
             (AgentLink.PROMPT, self._find_by_prompt),
         )
 
-    def _find_by_meta(self, agent: Candidate) -> Sequence[Holder]:
+    def _find_by_meta(self, agent: Candidate) -> Sequence[PlacedCall]:
         call_id = agent.source.meta.tool_use_id if agent.source.meta is not None else None
         return _look_up(self._index.by_id, [call_id] if isinstance(call_id, str) else [])
 
-    def _find_by_progress(self, agent: Candidate) -> Sequence[Holder]:
+    def _find_by_progress(self, agent: Candidate) -> Sequence[PlacedCall]:
         told = self._index.by_progress
         return _look_up(self._index.by_id, [told[name] for name in agent.ids if name in told])
 
-    def _find_by_name(self, agent: Candidate) -> Sequence[Holder]:
+    def _find_by_name(self, agent: Candidate) -> Sequence[PlacedCall]:
         return () if agent.name is None else self._take(self._index.by_name.get(agent.name), agent)
 
-    def _find_by_parent(self, agent: Candidate) -> Sequence[Holder]:
-        if agent.chain is None:
+    def _find_by_parent(self, agent: Candidate) -> Sequence[PlacedCall]:
+        if agent.inline is None:
             return ()
-        if agent.chain.tool_use_id is not None:
-            return self._index.by_id.get(agent.chain.tool_use_id, ())
-        for told in agent.chain.parents:
+        if agent.inline.tool_use_id is not None:
+            return self._index.by_id.get(agent.inline.tool_use_id, ())
+        for told in agent.inline.parents:
             uuid: str | None = told
             for _ in range(_STEPS):
                 if uuid is None:
@@ -457,24 +459,24 @@ class Linker:
                 uuid = self._index.parents.get(uuid)
         return ()
 
-    def _find_in_line(self, uuid: str, agent: Candidate) -> Sequence[Holder]:
+    def _find_in_line(self, uuid: str, agent: Candidate) -> Sequence[PlacedCall]:
         """Return the call of a line that asks what the agent was asked, else the next, else the last."""
         same = self._index.by_line_and_prompt.get((uuid, agent.prompt or ""))
         return self._take(same, agent) or self._share(self._index.by_line[uuid], agent)
 
-    def _find_by_prompt(self, agent: Candidate) -> Sequence[Holder]:
+    def _find_by_prompt(self, agent: Candidate) -> Sequence[PlacedCall]:
         queue = self._index.by_prompt.get(agent.prompt) if agent.prompt else None
         return () if queue is None else self._share(queue, agent)
 
-    def _take(self, queue: CallQueue | None, agent: Candidate) -> Sequence[Holder]:
+    def _take(self, queue: CallQueue | None, agent: Candidate) -> Sequence[PlacedCall]:
         holder = None if queue is None else queue.take(self._taken, agent.index)
         return () if holder is None else (holder,)
 
-    def _share(self, queue: CallQueue, agent: Candidate) -> Sequence[Holder]:
+    def _share(self, queue: CallQueue, agent: Candidate) -> Sequence[PlacedCall]:
         return self._take(queue, agent) or queue.holders[-1:]
 
 
-def _look_up(index: Mapping[str, Sequence[Holder]], names: Sequence[str]) -> Sequence[Holder]:
+def _look_up(index: Mapping[str, Sequence[PlacedCall]], names: Sequence[str]) -> Sequence[PlacedCall]:
     return next((index[name] for name in names if name in index), ())
 
 
@@ -493,10 +495,10 @@ def build_agents(
 ) -> Agents:
     """Return all agents of a session: those among its main lines, whose calls are `calls`, and `sources`."""
     callers = {call.place.uuid or "" for call in calls if call.category is Category.AGENT}
-    chains = list_chains(main, callers)
-    if not chains and not sources and not workflows:
+    inline_agents = list_inline_agents(main, callers)
+    if not inline_agents and not sources and not workflows:
         return Agents()
-    return _Assembly(main, calls, chains, sources, workflows).build()
+    return _Assembly(main, calls, inline_agents, sources, workflows).build()
 
 
 class _Assembly:
@@ -506,7 +508,7 @@ class _Assembly:
         self,
         main: Sequence[Line],
         calls: Sequence[Call],
-        chains: Sequence[Chain],
+        inline_agents: Sequence[InlineAgent],
         sources: Sequence[AgentSource],
         workflows: Sequence[WorkflowSource],
     ) -> None:
@@ -516,15 +518,15 @@ class _Assembly:
                 self._runs.setdefault(source.run_id, WorkflowSource(source.run_id))
         self._parts = {run_id: list_parts(source) for run_id, source in self._runs.items()}
         self._run_of = {agent_id: run_id for run_id, parts in self._parts.items() for agent_id in parts}
-        own, gathered = _gather_agents(main, calls, chains, sources)
+        own, gathered = _gather_agents(main, calls, inline_agents, sources)
         self._agents = [
-            Candidate(index, source, chain, self._list_run(source))
-            for index, (source, chain) in enumerate(gathered)
+            Candidate(index, source, inline, self._list_run(source))
+            for index, (source, inline) in enumerate(gathered)
         ]
         self._by_name = {agent.source.agent_id: agent.index for agent in reversed(self._agents)}
         self._index = CallIndex(
             {MAIN: own} | {agent.index: agent.source.calls for agent in self._agents},
-            {MAIN: main} | {agent.index: agent.source.lines for agent in self._agents if not agent.chain},
+            {MAIN: main} | {agent.index: agent.source.lines for agent in self._agents if not agent.inline},
         )
         self._inherited: list[int] = []
         """Up to which of its calls each agent has them from its parent."""
@@ -566,19 +568,19 @@ class _Assembly:
         held = self._index.by_id.get(call_id, ()) if call_id is not None else ()
         return max((holder.position for holder in held if holder.owner == agent.index), default=-1)
 
-    def _choose(self, holders: Sequence[Holder], agent: Candidate | None = None) -> Holder | None:
+    def _choose(self, holders: Sequence[PlacedCall], agent: Candidate | None = None) -> PlacedCall | None:
         """Return the conversation that made a call, of all that hold it."""
         meta = agent.source.meta if agent is not None else None
         told = meta.parent_agent_id if meta is not None else None
         parent = self._by_name.get(told) if isinstance(told, str) else None
 
-        def doubt(holder: Holder) -> tuple[bool, bool]:
+        def doubt(holder: PlacedCall) -> tuple[bool, bool]:
             copied = holder.owner != MAIN and holder.position <= self._inherited[holder.owner]
             return copied, parent is not None and holder.owner != parent
 
         return min(holders, key=doubt, default=None)
 
-    def _find_parent(self, agent: Candidate, holder: Holder | None) -> int | None:
+    def _find_parent(self, agent: Candidate, holder: PlacedCall | None) -> int | None:
         if holder is not None:
             return None if holder.owner == MAIN else holder.owner
         told = agent.source.meta.parent_agent_id if agent.source.meta is not None else None
@@ -623,7 +625,7 @@ class _Assembly:
             resumed_by=resumed_by,
             run_id=run_id,
             part=part,
-            inline=agent.chain is not None,
+            inline=agent.inline is not None,
             background=background,
             state=state,
             notice=notice,
@@ -678,7 +680,7 @@ def _state_of(agent: Candidate, calls: Sequence[Call]) -> AgentState:
         state = AgentState.RUNNING  # the result only says that it was started
     elif call is not None:
         told = call.result.agent_id if call.result is not None else None
-        if told is None or agent.chain is not None or told in agent.ids:  # else another try ended so
+        if told is None or agent.inline is not None or told in agent.ids:  # else another try ended so
             state = CALL_STATES[call.state]
     stopped = agent.source.meta is not None and agent.source.meta.stopped_by_user is True
     return AgentState.STOPPED if stopped and state in (AgentState.RUNNING, AgentState.UNKNOWN) else state
@@ -694,15 +696,18 @@ def _count_inherited(source: AgentSource, position: int) -> int:
 
 
 def _gather_agents(
-    main: Sequence[Line], calls: Sequence[Call], chains: Sequence[Chain], sources: Sequence[AgentSource]
-) -> tuple[Sequence[Call], list[tuple[AgentSource, Chain | None]]]:
+    main: Sequence[Line],
+    calls: Sequence[Call],
+    inline_agents: Sequence[InlineAgent],
+    sources: Sequence[AgentSource],
+) -> tuple[Sequence[Call], list[tuple[AgentSource, InlineAgent | None]]]:
     """Return the calls of the main conversation alone, and the agents, each with its own lines and calls.
 
     Lines of an agent that has a file of its own go there, unless it has them already.
     """
-    if not chains:
+    if not inline_agents:
         return calls, [(source, None) for source in sources]
-    owner = {id(main[position]): i for i, chain in enumerate(chains) for position in chain.positions}
+    owner = {id(main[position]): i for i, inline in enumerate(inline_agents) for position in inline.positions}
     shares: dict[int | None, list[Call]] = {}
     for call in calls:
         shares.setdefault(owner.get(id(call.place.line)), []).append(call)
@@ -710,12 +715,12 @@ def _gather_agents(
     for index, source in enumerate(sources):
         filed.setdefault(source.agent_id, index)
     files = list(sources)
-    alone: list[tuple[AgentSource, Chain | None]] = []
-    for i, chain in enumerate(chains):
-        lines = [main[position] for position in chain.positions]
-        target = filed.get(chain.agent_id)
+    alone: list[tuple[AgentSource, InlineAgent | None]] = []
+    for i, inline in enumerate(inline_agents):
+        lines = [main[position] for position in inline.positions]
+        target = filed.get(inline.agent_id)
         if target is None:
-            alone.append((AgentSource(chain.id, tuple(lines), tuple(shares.get(i, ()))), chain))
+            alone.append((AgentSource(inline.id, tuple(lines), tuple(shares.get(i, ()))), inline))
         else:
             files[target] = _extend(files[target], lines, shares.get(i, ()))
     return shares.get(None, ()), [*alone, *((source, None) for source in files)]

@@ -1,7 +1,6 @@
 """Sub-agents and workflows: what was read of their files, and what they are.
 
-A sub-agent has a conversation of its own, the call that started it, and what came of it. `WorkList` has what
-the agents did that each message of the main conversation started.
+A sub-agent has a conversation of its own, the call that started it, and what came of it.
 
 Workflows are scripts that run many agents, each run with a journal while it goes on and a record at its end.
 The call returns at once, and says which run it started; where it does not, the record names the background
@@ -15,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -23,32 +22,18 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from turnlog.messages import Line, Position, Problem, ProblemKind, Raw, Unknown, View
+from turnlog.messages import Line, Position, Problem, ProblemKind, Raw, Unknown, View, metadata, sidecars
 from turnlog.messages.entries import UserEntry
-from turnlog.messages.metadata import (
-    ForkContextRef,
-    JournalFailed,
-    JournalLaunched,
-    JournalResult,
-    JournalStarted,
-)
+from turnlog.messages.metadata import ForkContextRef
 from turnlog.messages.salvage import text_of
 from turnlog.messages.sdk.messages import UserFields
-from turnlog.messages.sidecars import (
-    AgentMeta,
-    WorkflowAgentProgress,
-    WorkflowPhase,
-    WorkflowPhaseProgress,
-    WorkflowRecord,
-)
+from turnlog.messages.sidecars import AgentMeta, WorkflowPhase, WorkflowRecord
 from turnlog.messages.tool_io.agents import AgentCompletedResult, AgentInput, WorkflowInput, WorkflowResult
 from turnlog.transcripts.call_builder import build_calls
 from turnlog.transcripts.calls import Call, TaskNotice
-from turnlog.transcripts.conversation.turns import AgentWork
 from turnlog.transcripts.kinds import CALL_STATES, AgentState, CallState, Category, Role, state_of_end
 from turnlog.transcripts.line_reader import read_agent_meta, read_lines, read_workflow_record
-from turnlog.transcripts.lines.blocks import content_text, list_texts
-from turnlog.transcripts.lines.categories import role_of
+from turnlog.transcripts.lines.content import content_text, list_texts, role_of
 from turnlog.transcripts.lines.prompts import read_prompt
 from turnlog.transcripts.segments import AgentRecord
 from turnlog.transcripts.session_files import AgentFiles, WorkflowFiles, locate_path
@@ -70,13 +55,13 @@ class Part(Struct, frozen=True, gc=False):
 
     label: str | None = None
     phase: str | None = None
-    outcome: JournalResult | JournalFailed | None = None
-    progress: WorkflowAgentProgress | None = None
+    outcome: metadata.JournalResult | metadata.JournalFailed | None = None
+    progress: sidecars.WorkflowAgentProgress | None = None
 
     @property
     def answer(self) -> str | None:
         """What the agent answered: text, or JSON of the shape that its script asked for."""
-        raw = self.outcome.result if isinstance(self.outcome, JournalResult) else None
+        raw = self.outcome.result if isinstance(self.outcome, metadata.JournalResult) else None
         if not isinstance(raw, Raw):
             return None
         text = text_of(raw)
@@ -85,7 +70,7 @@ class Part(Struct, frozen=True, gc=False):
     def state(self, run: AgentState) -> AgentState:
         """Return how far the agent came in a run that came so far: one without an end went down with it."""
         if self.outcome is not None:
-            return AgentState.DONE if isinstance(self.outcome, JournalResult) else AgentState.FAILED
+            return AgentState.DONE if isinstance(self.outcome, metadata.JournalResult) else AgentState.FAILED
         told = self.progress.state if self.progress is not None else None
         if told in ("done", "error"):
             return state_of_end(str(told))
@@ -149,15 +134,21 @@ def find_run_id(call: Call) -> str | None:
 
 def list_parts(source: WorkflowSource) -> dict[str, Part]:
     """Return what a run says of its agents, by their ids, in the order in which they are told of."""
-    outcomes: dict[str, JournalResult | JournalFailed] = {}
+    outcomes: dict[str, metadata.JournalResult | metadata.JournalFailed] = {}
     told: dict[str, dict[str, str]] = {}
     for line in source.journal:
         entry = line.entry
-        if isinstance(entry, JournalLaunched | JournalStarted | JournalResult | JournalFailed):
+        if isinstance(
+            entry,
+            metadata.JournalLaunched
+            | metadata.JournalStarted
+            | metadata.JournalResult
+            | metadata.JournalFailed,
+        ):
             if not isinstance(entry.agent_id, str):
                 continue
             _note(told.setdefault(entry.agent_id, {}), label=entry.label, phase=entry.phase)
-            if isinstance(entry, JournalResult | JournalFailed):
+            if isinstance(entry, metadata.JournalResult | metadata.JournalFailed):
                 outcomes[entry.agent_id] = entry
     progress = _list_progress(source.record)
     for agent_id, reached in progress.items():
@@ -207,17 +198,17 @@ def _list_phases(record: WorkflowRecord | None, worked: Iterable[str]) -> tuple[
     reached = [
         entry.title
         for entry in (entries if isinstance(entries, tuple) else ())
-        if isinstance(entry, WorkflowPhaseProgress) and isinstance(entry.title, str)
+        if isinstance(entry, sidecars.WorkflowPhaseProgress) and isinstance(entry.title, str)
     ]
     return tuple(WorkflowPhase(title=title) for title in dict.fromkeys((*reached, *worked)))
 
 
-def _list_progress(record: WorkflowRecord | None) -> dict[str, WorkflowAgentProgress]:
+def _list_progress(record: WorkflowRecord | None) -> dict[str, sidecars.WorkflowAgentProgress]:
     entries = record.workflow_progress if record is not None else None
     return {
         entry.agent_id: entry
         for entry in (entries if isinstance(entries, tuple) else ())
-        if isinstance(entry, WorkflowAgentProgress) and isinstance(entry.agent_id, str)
+        if isinstance(entry, sidecars.WorkflowAgentProgress) and isinstance(entry.agent_id, str)
     }
 
 
@@ -427,38 +418,6 @@ def _first(*values: object) -> str | None:
 A = TypeVar("A", Agent, AgentRecord)
 
 
-class WorkList:
-    """Lists the work of agents again and again; what was read of lines that stay is read once."""
-
-    def __init__(self) -> None:
-        self._answers: dict[tuple[str, Path | None], tuple[tuple[Line, ...], int, list[str]]] = {}
-
-    def build(self, agents: Iterable[Agent], find_caller: Callable[[Call], int | None]) -> dict[int, AgentWork]:
-        """Return what agents did, by the message that made the call that started them."""
-        children: dict[str | None, list[Agent]] = {}
-        for agent in agents:
-            children.setdefault(agent.parent_id, []).append(agent)
-        work: dict[int, tuple[list[str], list[str]]] = {}
-        for agent in children.get(None, ()):
-            at = None if agent.call is None else find_caller(agent.call)
-            if at is not None:
-                names, answers = work.setdefault(at, ([], []))
-                for one in list_below(agent, children):
-                    names.append(one.id)
-                    answers += self._list_answers(one)
-        return {at: AgentWork(tuple(names), tuple(answers)) for at, (names, answers) in work.items()}
-
-    def _list_answers(self, agent: Agent) -> list[str]:
-        """Return the ids of the answers that an agent got from the model."""
-        lines, inherited = agent.lines, agent.inherited
-        known = self._answers.get((agent.id, agent.path))
-        if known is None or known[0] is not lines or known[1] != inherited:
-            ids = (getattr(getattr(line.entry, "message", None), "id", None) for line in lines[inherited:])
-            known = lines, inherited, list(dict.fromkeys(each for each in ids if isinstance(each, str)))
-            self._answers[agent.id, agent.path] = known
-        return known[2]
-
-
 def list_below(agent: A, children: Mapping[str | None, list[A]]) -> list[A]:
     """Return an agent and all that it started, at any depth."""
     found = [agent]
@@ -485,7 +444,7 @@ class Sources(Struct, frozen=True, gc=False):
     problems: tuple[LineProblem, ...] = ()
 
 
-NOTHING = Sources()
+NO_SOURCES = Sources()
 _T = TypeVar("_T")
 
 
@@ -493,7 +452,7 @@ def load_sources(path: Path) -> Sources:
     """Read what lies beside a transcript; what cannot be read is left out, and is a problem."""
     found = locate_path(path).sessions
     if not found:  # a sub-agent's transcript is nobody's session
-        return NOTHING
+        return NO_SOURCES
     files = found[0]
     problems: list[LineProblem] = []
     agents = tuple(_load_agent(agent, problems) for agent in files.agents)

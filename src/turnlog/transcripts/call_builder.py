@@ -22,17 +22,11 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
+import turnlog.messages.sdk.messages as sdk
 from turnlog.messages import Dialect, Line
 from turnlog.messages.entries import AssistantEntry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.legacy import StoredType
-from turnlog.messages.sdk.messages import (
-    AssistantMessage,
-    PermissionDeniedMessage,
-    ResultMessage,
-    UserMessage,
-    UserMessageReplay,
-)
 from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.calls import (
     Call,
@@ -45,7 +39,7 @@ from turnlog.transcripts.calls import (
     find_notice,
     read_result,
 )
-from turnlog.transcripts.lines.blocks import CallBlock, find_stored_type, is_call, is_result, list_blocks
+from turnlog.transcripts.lines.content import CallBlock, find_stored_type, is_call, is_result, list_blocks
 
 
 class _OpenCalls:
@@ -179,9 +173,9 @@ def lane_of(line: Line) -> tuple[object, ...]:
 def list_denied(line: Line) -> list[str]:
     """Return the ids of the calls that a message of the stream says were not allowed."""
     match line.entry:
-        case PermissionDeniedMessage(tool_use_id=str(denied)):
+        case sdk.PermissionDeniedMessage(tool_use_id=str(denied)):
             return [denied]
-        case ResultMessage(permission_denials=tuple(denials)):
+        case sdk.ResultMessage(permission_denials=tuple(denials)):
             return [denial.tool_use_id for denial in denials if isinstance(denial.tool_use_id, str)]
     return []
 
@@ -495,12 +489,12 @@ class CallBuilder:
 
 _TAKERS: dict[type, Callable[[CallBuilder, Line], list[int]]] = {
     AssistantEntry: CallBuilder._add_blocks,
-    AssistantMessage: CallBuilder._add_blocks,
+    sdk.AssistantMessage: CallBuilder._add_blocks,
     UserEntry: CallBuilder._add_prompt,
-    UserMessage: CallBuilder._add_prompt,
-    UserMessageReplay: CallBuilder._add_prompt,
+    sdk.UserMessage: CallBuilder._add_prompt,
+    sdk.UserMessageReplay: CallBuilder._add_prompt,
     SystemNotice: CallBuilder._add_error,
-    PermissionDeniedMessage: CallBuilder._add_denials,
-    ResultMessage: CallBuilder._add_denials,
+    sdk.PermissionDeniedMessage: CallBuilder._add_denials,
+    sdk.ResultMessage: CallBuilder._add_denials,
 }
 """What entries have to do with calls; others tell at most of the end of a task."""

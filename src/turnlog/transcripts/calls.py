@@ -23,7 +23,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -51,18 +50,19 @@ from turnlog.messages.sdk.messages import TaskNotificationMessage, UserFields, U
 from turnlog.messages.system import SystemNotice
 from turnlog.messages.tool_io.registry import ToolInput, ToolResult, view_input, view_result
 from turnlog.transcripts.kinds import CallState, Category
-from turnlog.transcripts.lines.blocks import (
+from turnlog.transcripts.lines.content import (
     CallBlock,
     ResultBlock,
+    find_error_flag,
     find_stored_type,
     is_call,
+    is_known_tool,
     is_prompt,
     is_result,
     list_blocks,
     list_texts,
-    told_error,
+    tool_category,
 )
-from turnlog.transcripts.lines.categories import is_known_tool, tool_category
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -156,22 +156,18 @@ _NO_EVIDENCE = _Evidence()
 _RESOLVED = CallState.RESOLVED  # looking a member up costs time for each result
 _LAUNCHED = frozenset({"async_launched", "remote_launched", "queued_to_running", "sub_agent_entered"})
 _LAUNCH_TEXTS = ("Async agent launched successfully", "Command running in background with ID:")
-_DENIALS: Mapping[str, CallState] = MappingProxyType(
-    {"interrupted": CallState.INTERRUPTED, "cancelled": CallState.INTERRUPTED}
-)
+_DENIALS: Mapping[str, CallState] = {"interrupted": CallState.INTERRUPTED, "cancelled": CallState.INTERRUPTED}
 """What a `toolDenialKind` means; any other, be it `user-rejected`, `permission-rule` or new, is a refusal."""
-_TEXTS: Mapping[str, CallState] = MappingProxyType(
-    {
-        "[Request interrupted by user": CallState.INTERRUPTED,
-        "The user doesn't want to take this action right now": CallState.INTERRUPTED,
-        "Permission prompt was aborted": CallState.INTERRUPTED,
-        "The user doesn't want to proceed with this tool use": CallState.REJECTED,
-        "User rejected tool use": CallState.REJECTED,
-        "Permission to use ": CallState.REJECTED,
-        "Claude requested permissions to ": CallState.REJECTED,
-        "This command requires approval": CallState.REJECTED,
-    }
-)
+_TEXTS: Mapping[str, CallState] = {
+    "[Request interrupted by user": CallState.INTERRUPTED,
+    "The user doesn't want to take this action right now": CallState.INTERRUPTED,
+    "Permission prompt was aborted": CallState.INTERRUPTED,
+    "The user doesn't want to proceed with this tool use": CallState.REJECTED,
+    "User rejected tool use": CallState.REJECTED,
+    "Permission to use ": CallState.REJECTED,
+    "Claude requested permissions to ": CallState.REJECTED,
+    "This command requires approval": CallState.REJECTED,
+}
 """How texts of failed results begin that tell why, in versions that have no `toolDenialKind`."""
 _STARTS = tuple(_TEXTS)
 _TOOL_ERROR = "<tool_use_error>"
@@ -186,7 +182,7 @@ def read_result(place: Place, block: ResultBlock | SystemNotice) -> Result:
     entry = place.line.entry
     display = _display(entry)
     evidence, shown = _read_display(display)
-    text, is_error = _text(_content(block)), told_error(block)
+    text, is_error = _text(_content(block)), find_error_flag(block)
     denial = _text_or_none(entry.tool_denial_kind) if type(entry) is UserEntry else None
     saved = _SAVED_TO.search(text) if text.startswith(_OFFLOADED) else None
     return Result(
@@ -447,20 +443,20 @@ class Call(Struct, frozen=True, gc=False, kw_only=True):
 
 
 _AGENT = Category.AGENT  # looking a member up costs time for each call
-_WORTH: Mapping[CallState, int] = MappingProxyType(
-    {
-        CallState.RESOLVED: 2,
-        CallState.FAILED: 2,
-        CallState.PLACEHOLDER: 1,
-        CallState.INTERRUPTED: 0,
-        CallState.REJECTED: 0,
-    }
-)
+_WORTH: Mapping[CallState, int] = {
+    CallState.RESOLVED: 2,
+    CallState.FAILED: 2,
+    CallState.PLACEHOLDER: 1,
+    CallState.INTERRUPTED: 0,
+    CallState.REJECTED: 0,
+}
 """How much a result tells: of several the one that tells most counts, of equals the last."""
 
-_ENDS: Mapping[str, CallState] = MappingProxyType(
-    {"completed": CallState.RESOLVED, "failed": CallState.FAILED, "error": CallState.FAILED}
-)
+_ENDS: Mapping[str, CallState] = {
+    "completed": CallState.RESOLVED,
+    "failed": CallState.FAILED,
+    "error": CallState.FAILED,
+}
 """What the end of a task makes of a placeholder; any other end was a stop."""
 
 
@@ -578,16 +574,14 @@ def _append(items: list[T] | None, item: T) -> list[T]:
     return items
 
 
-_FILE_TOOLS: Mapping[str, tuple[str, bool]] = MappingProxyType(
-    {
-        "Read": ("file_path", False),
-        "NotebookRead": ("notebook_path", False),
-        "Write": ("file_path", True),
-        "Edit": ("file_path", True),
-        "MultiEdit": ("file_path", True),
-        "NotebookEdit": ("notebook_path", True),
-    }
-)
+_FILE_TOOLS: Mapping[str, tuple[str, bool]] = {
+    "Read": ("file_path", False),
+    "NotebookRead": ("notebook_path", False),
+    "Write": ("file_path", True),
+    "Edit": ("file_path", True),
+    "MultiEdit": ("file_path", True),
+    "NotebookEdit": ("notebook_path", True),
+}
 """The tools that work on one file: where their input names it, and whether they change it."""
 
 NOT_DONE = frozenset({CallState.FAILED, CallState.REJECTED, CallState.INTERRUPTED})

@@ -19,7 +19,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum, unique
 from functools import cached_property
-from types import MappingProxyType
 from typing import Literal, get_args
 
 import msgspec
@@ -30,7 +29,7 @@ HookGroup = Literal["autonomous", "needs_you", "delivered"]
 
 AUTONOMOUS: HookGroup = "autonomous"
 NEEDS_YOU: HookGroup = "needs_you"
-GROUPS: Mapping[str | None, HookGroup] = MappingProxyType({group: group for group in get_args(HookGroup)})
+GROUPS: Mapping[str | None, HookGroup] = {group: group for group in get_args(HookGroup)}
 """The groups by their names."""
 
 
@@ -215,25 +214,23 @@ _NEWER: Mapping[str, EventRule] = {
     ),
 }
 
-EVENTS: Mapping[str, EventRule] = MappingProxyType({**_SPEC, **_NEWER})
+EVENTS: Mapping[str, EventRule] = {**_SPEC, **_NEWER}
 """The rule of each event by its name."""
 
 UNKNOWN_EVENT = EventRule(group=AUTONOMOUS, label="", tool=True, change=StateChange.WORKS_IF_ALIVE)
 """The rule of all others; the label is the event's name."""
 
-NOTIFICATIONS: Mapping[str, NotificationRule] = MappingProxyType(
-    {
-        "permission_prompt": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_PERMISSION),
-        "idle_prompt": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_IDLE),
-        "elicitation_dialog": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_QUESTION),
-        "auth_success": NotificationRule(None, shown=False),
-        "worker_permission_prompt": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_PERMISSION),
-        "elicitation_response": NotificationRule(AUTONOMOUS, StateChange.ANSWERED),
-        "elicitation_complete": NotificationRule(AUTONOMOUS, StateChange.ANSWERED),
-        "agent_needs_input": NotificationRule(NEEDS_YOU),
-        "agent_completed": NotificationRule(None),
-    }
-)
+NOTIFICATIONS: Mapping[str, NotificationRule] = {
+    "permission_prompt": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_PERMISSION),
+    "idle_prompt": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_IDLE),
+    "elicitation_dialog": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_QUESTION),
+    "auth_success": NotificationRule(None, shown=False),
+    "worker_permission_prompt": NotificationRule(NEEDS_YOU, StateChange.NOTIFIES_PERMISSION),
+    "elicitation_response": NotificationRule(AUTONOMOUS, StateChange.ANSWERED),
+    "elicitation_complete": NotificationRule(AUTONOMOUS, StateChange.ANSWERED),
+    "agent_needs_input": NotificationRule(NEEDS_YOU),
+    "agent_completed": NotificationRule(None),
+}
 """What the types of `Notification` say; `agent_…` are about other sessions than the one that tells."""
 
 UNKNOWN_NOTIFICATION = NotificationRule(AUTONOMOUS)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 import msgspec
 from msgspec import Raw
@@ -91,26 +90,22 @@ class AgentState(StrEnum):
     """Nothing tells."""
 
 
-CALL_STATES: Mapping[CallState, AgentState] = MappingProxyType(
-    {
-        CallState.UNRESOLVED: AgentState.RUNNING,
-        CallState.PLACEHOLDER: AgentState.RUNNING,
-        CallState.RESOLVED: AgentState.DONE,
-        CallState.FAILED: AgentState.FAILED,
-        CallState.INTERRUPTED: AgentState.STOPPED,
-        CallState.REJECTED: AgentState.STOPPED,
-    }
-)
+CALL_STATES: Mapping[CallState, AgentState] = {
+    CallState.UNRESOLVED: AgentState.RUNNING,
+    CallState.PLACEHOLDER: AgentState.RUNNING,
+    CallState.RESOLVED: AgentState.DONE,
+    CallState.FAILED: AgentState.FAILED,
+    CallState.INTERRUPTED: AgentState.STOPPED,
+    CallState.REJECTED: AgentState.STOPPED,
+}
 """What the state of its call means for an agent."""
 
-_ENDS: Mapping[str, AgentState] = MappingProxyType(
-    {
-        "completed": AgentState.DONE,
-        "done": AgentState.DONE,
-        "failed": AgentState.FAILED,
-        "error": AgentState.FAILED,
-    }
-)
+_ENDS: Mapping[str, AgentState] = {
+    "completed": AgentState.DONE,
+    "done": AgentState.DONE,
+    "failed": AgentState.FAILED,
+    "error": AgentState.FAILED,
+}
 
 
 def state_of_end(status: str) -> AgentState:
@@ -118,18 +113,20 @@ def state_of_end(status: str) -> AgentState:
     return _ENDS.get(status, AgentState.STOPPED)
 
 
-_TELLING: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Agent": ("subagent_type", "description"),
-        "Task": ("subagent_type", "description"),
-        "Glob": ("pattern", "path"),
-        "Grep": ("pattern", "path"),
-        "Skill": ("skill", "args"),
-    }
-)
+_TELLING: Mapping[str, tuple[str, ...]] = {
+    "Agent": ("subagent_type", "description"),
+    "Task": ("subagent_type", "description"),
+    "Glob": ("pattern", "path"),
+    "Grep": ("pattern", "path"),
+    "Skill": ("skill", "args"),
+}
 """What to tell of a tool's input, where it takes more than one value to say what is done."""
 
 _USUAL = ("file_path", "notebook_path", "path", "command", "pattern", "query", "url", "description", "prompt")
+
+
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_text = msgspec.json.Decoder(str).decode
 
 
 def topic_of(name: str, given: object, project: str | None = None) -> str:
@@ -137,7 +134,7 @@ def topic_of(name: str, given: object, project: str | None = None) -> str:
     if not isinstance(given, Raw):
         return ""
     try:
-        values = msgspec.json.decode(given, type=dict[str, Raw])
+        values = _decode_fields(given)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _decode(given)
     names = _TELLING.get(name) or next(((usual,) for usual in _USUAL if usual in values), ())
@@ -149,7 +146,7 @@ def topic_of(name: str, given: object, project: str | None = None) -> str:
 
 def _text(value: Raw | None) -> str | None:
     try:
-        return None if value is None else msgspec.json.decode(value, type=str)
+        return None if value is None else _decode_text(value)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

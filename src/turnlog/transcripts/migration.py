@@ -23,10 +23,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from enum import StrEnum
 from functools import cached_property
 from io import FileIO
@@ -37,6 +36,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.atomic_files import replacing
 from turnlog.errors import MigrationError
 from turnlog.messages import UNSET, Dialect, Line, Position, Raw, UnsetType, decode
 from turnlog.messages.blocks import ToolResultBlock
@@ -48,7 +48,7 @@ from turnlog.transcripts.call_builder import find_parent, list_links, session_of
 from turnlog.transcripts.calls import Pairing, Place, read_result
 from turnlog.transcripts.conversation.lineage import cut_circles
 from turnlog.transcripts.line_reader import LineSplitter
-from turnlog.transcripts.lines.blocks import ResultBlock, find_stored_type, is_call, is_result, list_blocks
+from turnlog.transcripts.lines.content import ResultBlock, find_stored_type, is_call, is_result, list_blocks
 
 
 class CorrectionKind(StrEnum):
@@ -126,41 +126,6 @@ class Migration(Struct, frozen=True, gc=False, kw_only=True):
         """Return how often each reason to leave something applied."""
         found = Counter(leftover.reason for leftover in self.left)
         return {reason: found[reason] for reason in LeftReason if found[reason]}
-
-
-@contextmanager
-def replacing(target: Path, mode: int) -> Iterator[BinaryIO]:
-    """Give a file to write that takes the place of `target` at the end of the block, with these permissions.
-
-    If the block raises, or writing fails, the file is gone and `target` is as it was. A `target` that is a link
-    is replaced itself, not what it points to.
-    """
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=".turnlog-", suffix=".tmp", dir=target.parent)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(target)) from error  # whose name people know
-    try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name outlive a crash, where folders can be opened."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class _Origin:
@@ -572,7 +537,6 @@ def _correct(document: ToolDocument, home: str | None) -> Correction | None:
 
 OnProgress = Callable[[int, int], None]
 """Is told how many bytes are done, and of how many."""
-
 _CHUNK = 1 << 18
 _OWNER_ONLY = stat.S_IRUSR | stat.S_IWUSR
 

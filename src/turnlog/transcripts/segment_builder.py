@@ -34,6 +34,7 @@ from turnlog.transcripts.segments import (
     LineRecord,
     MessageRecord,
     PackedSegment,
+    SectionBuilders,
     Segment,
     SegmentHead,
     SegmentRecords,
@@ -99,10 +100,15 @@ class SegmentBuilder:
                 self.conversation.release((number + 1) * SEGMENT, messages, calls)
 
     def hold(self) -> Iterator[tuple[SegmentHead, Segment]]:
-        """Yield all segments, in order, for whoever asks in this process."""
+        """Yield all segments, in order, for whoever asks in this process, and may never ask for most of them.
+
+        What happened by the lines is not known yet: the heads say that any of them may tell of it.
+        """
         for number in range(len(self)):
-            head, records = self._build(number, is_final=True)
-            yield head, Segment.hold(records)
+            lines = islice(self.conversation.live_lines, number * SEGMENT, (number + 1) * SEGMENT)
+            count = len(self._range(number))
+            problems = sum(bool(line.problems) for line in lines)
+            yield self._build_head(number, count, count, problems), Segment.hold(self._build_sections(number))
 
     def extend(
         self, growth: Growth, moved: Iterable[int], seen: Mapping[str, Sequence[Sighting]]
@@ -179,46 +185,64 @@ class SegmentBuilder:
         head, records = self._build(number, is_final=is_final)
         return PackedSegment(head, pack_segment(*records))
 
-    def _build(self, number: int, *, is_final: bool = False) -> tuple[SegmentHead, SegmentRecords]:
+    def _build(self, number: int, *, is_final: bool) -> tuple[SegmentHead, SegmentRecords]:
         """Build a segment."""
-        conversation = self.conversation
-        first, end = number * SEGMENT, min((number + 1) * SEGMENT, len(conversation.live_lines))
-        messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
-        is_last = number == len(self) - 1
-        numbers = range(first, end)
-        if is_last and not is_final:
-            kept = self._last
+        if number == len(self) - 1 and not is_final:
+            kept, numbers = self._last, self._range(number)
             kept.begin(number)
             lines = [_recall(kept.lines, at, self._build_line) for at in numbers]
-            said = [_recall(kept.messages, at, self._build_message) for at in messages]
-            made = [_recall(kept.calls, at, self._build_call) for at in calls]
-            events = [_recall(kept.events, at, self._build_event) for at in numbers]
+            said = [
+                _recall(kept.messages, at, self._build_message) for at in self._slice(self._messages, number)
+            ]
+            made = [_recall(kept.calls, at, self._build_call) for at in self._slice(self._calls, number)]
+            events = [event for at in numbers if (event := _recall(kept.events, at, self._build_event))]
+            sightings = self._build_sightings(number)
         else:
-            lines = [*map(self._build_line, numbers)]
-            said = [*map(self._build_message, messages)]
-            made = [*map(self._build_call, calls)]
-            events = [*map(self._build_event, numbers)]
-        happened = [event for event in events if event is not None]
-        sightings = [build_sighting(each) for each in self._list_sightings(number, is_last)]
-        reached = self._reached[first]
-        head = SegmentHead(
-            number=number,
-            lines=len(lines),
-            message=messages.start,
-            messages=len(said),
-            call=calls.start,
-            calls=len(made),
-            events=len(happened),
-            hooks=sum(event.hook is not None for event in happened),
-            sightings=len(sightings),
-            offset=lines[0].offset,
-            reached=0 if reached == _NEVER else reached,
-            problems=sum(line.problems > 0 for line in lines),
-        )
-        return head, (lines, said, made, happened, sightings)
+            build = self._build_sections(number)
+            lines, said, made, events, sightings = (each() for each in build.values())
+        hooks = sum(event.hook is not None for event in events)
+        problems = sum(line.problems > 0 for line in lines)
+        return self._build_head(number, len(events), hooks, problems), (lines, said, made, events, sightings)
 
-    def _list_sightings(self, number: int, is_last: bool) -> list[Sighting]:
-        lines = self.conversation.live_lines
+    def _build_head(self, number: int, events: int, hooks: int, problems: int) -> SegmentHead:
+        numbers, reached = self._range(number), self._find_reached(number * SEGMENT)
+        messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
+        return SegmentHead(
+            number=number,
+            lines=len(numbers),
+            message=messages.start,
+            messages=len(messages),
+            call=calls.start,
+            calls=len(calls),
+            events=events,
+            hooks=hooks,
+            sightings=len(self._list_sightings(number)),
+            offset=_offset_of(self.conversation.live_lines[numbers.start]),
+            reached=reached or 0,
+            problems=problems,
+        )
+
+    def _build_sections(self, number: int) -> SectionBuilders:
+        """Return what builds each section of a segment, in the order of its records."""
+        numbers = self._range(number)
+        messages, calls = self._slice(self._messages, number), self._slice(self._calls, number)
+        return {
+            "lines": lambda: [*map(self._build_line, numbers)],
+            "messages": lambda: [*map(self._build_message, messages)],
+            "calls": lambda: [*map(self._build_call, calls)],
+            "events": lambda: [*filter(None, map(self._build_event, numbers))],
+            "sightings": lambda: self._build_sightings(number),
+        }
+
+    def _range(self, number: int) -> range:
+        """Return which lines are in a segment."""
+        return range(number * SEGMENT, min((number + 1) * SEGMENT, len(self.conversation.live_lines)))
+
+    def _build_sightings(self, number: int) -> list[SightingRecord]:
+        return [*map(build_sighting, self._list_sightings(number))]
+
+    def _list_sightings(self, number: int) -> list[Sighting]:
+        lines, is_last = self.conversation.live_lines, number == len(self) - 1
         first = (
             0 if not number else bisect_left(self._sightings, _offset_of(lines[number * SEGMENT]), key=_offset)
         )
@@ -282,7 +306,7 @@ class SegmentBuilder:
             time=self._find_time(lines[0]),
             reached=self._find_reached(lines[0]),
             branch=tree.branch_of[number],
-            active=number in tree.way,
+            active=number in tree.active_path,
             calls=len(message.calls),
             model=message.model,
             category=None if category is None else category._value_,

@@ -13,7 +13,7 @@ for in the packed bytes before anything is unpacked.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -337,8 +337,12 @@ class _Section(Generic[T]):
         self._name = name
 
     def __get__(self, segment: Segment, owner: type[Segment]) -> list[T]:
-        packed = segment._packed
-        found = segment.__dict__[self._name] = self.unpack(getattr(packed, self._name), packed.escaped)
+        name, held = self._name, segment._held
+        if held is not None:
+            found: list[T] = held[name]()
+        else:
+            found = self.unpack(getattr(segment._packed, name), segment._packed.escaped)
+        segment.__dict__[name] = found
         return found
 
     @cached_property
@@ -357,6 +361,8 @@ SegmentRecords = tuple[
     list[LineRecord], list[MessageRecord], list[CallRecord], list[EventRecord], list[SightingRecord]
 ]
 """All records of a segment."""
+SectionBuilders = Mapping[str, Callable[[], list[Any]]]
+"""What builds its records, by the names of its sections."""
 
 
 class Segment:
@@ -374,6 +380,7 @@ class Segment:
     """What the lines say about usage."""
     branches = _Section(BranchPart)
     """What there is of branches, by their numbers."""
+    _held: SectionBuilders | None = None
 
     def __init__(self, data: bytes) -> None:
         """Take what `unpack_segment` has decompressed."""
@@ -381,11 +388,10 @@ class Segment:
         self._packed: _Packed = _decode(data)
 
     @classmethod
-    def hold(cls, records: SegmentRecords) -> Segment:
-        """Return a segment of records that were never packed."""
+    def hold(cls, build: SectionBuilders) -> Segment:
+        """Return a segment that was never packed; each section is built when it is first asked for."""
         held = cls.__new__(cls)
-        held.lines, held.messages, held.calls, held.events, held.sightings = records
-        held.branches = _list_branches(held.messages)
+        held._held = {**build, "branches": lambda: _list_branches(held.messages)}
         return held
 
     def __eq__(self, other: object) -> bool:

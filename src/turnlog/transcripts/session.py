@@ -16,18 +16,58 @@ from msgspec import Struct
 from turnlog.errors import SelectionError
 from turnlog.messages import Line
 from turnlog.transcripts.agent_builder import Agents, build_agents, concerns_agents
-from turnlog.transcripts.agents import NOTHING, Agent, LineProblem, Sources, Workflow, WorkList, load_sources
+from turnlog.transcripts.agents import (
+    NO_SOURCES,
+    Agent,
+    LineProblem,
+    Sources,
+    Workflow,
+    list_below,
+    load_sources,
+)
 from turnlog.transcripts.calls import Call, Result
 from turnlog.transcripts.conversation.conversation import Conversation
 from turnlog.transcripts.conversation.messages import Compaction, Message, Placement
 from turnlog.transcripts.conversation.timeline import Growth
 from turnlog.transcripts.conversation.tree import Panel, Tree, build_panel
-from turnlog.transcripts.conversation.turns import AgentWork, Division, Turn, TurnChanges, list_turns
+from turnlog.transcripts.conversation.turns import AgentWork, Turn, TurnBuilder, TurnChanges, list_turns
 from turnlog.transcripts.dumps import list_dumped, list_offsets
 from turnlog.transcripts.line_reader import read_lines
 from turnlog.transcripts.summary import CallTally, Summary, SummaryFold
 from turnlog.transcripts.usage.prices import Bill, Prices
 from turnlog.transcripts.usage.sightings import UsageBook, UsageFold
+
+
+class _AgentWorkIndex:
+    """Lists the work of agents again and again; what was read of lines that stay is read once."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[str, Path | None], tuple[tuple[Line, ...], int, list[str]]] = {}
+
+    def build(self, agents: Iterable[Agent], find_caller: Callable[[Call], int | None]) -> dict[int, AgentWork]:
+        """Return what agents did, by the message that made the call that started them."""
+        children: dict[str | None, list[Agent]] = {}
+        for agent in agents:
+            children.setdefault(agent.parent_id, []).append(agent)
+        work: dict[int, tuple[list[str], list[str]]] = {}
+        for agent in children.get(None, ()):
+            at = None if agent.call is None else find_caller(agent.call)
+            if at is not None:
+                names, answers = work.setdefault(at, ([], []))
+                for one in list_below(agent, children):
+                    names.append(one.id)
+                    answers += self._list_answers(one)
+        return {at: AgentWork(tuple(names), tuple(answers)) for at, (names, answers) in work.items()}
+
+    def _list_answers(self, agent: Agent) -> list[str]:
+        """Return the ids of the answers that an agent got from the model."""
+        lines, inherited = agent.lines, agent.inherited
+        known = self._answers.get((agent.id, agent.path))
+        if known is None or known[0] is not lines or known[1] != inherited:
+            ids = (getattr(getattr(line.entry, "message", None), "id", None) for line in lines[inherited:])
+            known = lines, inherited, list(dict.fromkeys(each for each in ids if isinstance(each, str)))
+            self._answers[agent.id, agent.path] = known
+        return known[2]
 
 
 class SessionGrowth(Struct, frozen=True, gc=False):
@@ -57,7 +97,7 @@ class Session:
         *,
         path: Path | None = None,
         folder: str = "",
-        load: Callable[[], Sources] = lambda: NOTHING,
+        load: Callable[[], Sources] = lambda: NO_SOURCES,
         prices: Prices | None = None,
     ) -> None:
         """Take the lines of a transcript.
@@ -71,7 +111,7 @@ class Session:
         self._folder = folder
         self._load = load
         self._opened: dict[int, Conversation] = {}
-        self._work_list = WorkList()
+        self._agent_work = _AgentWorkIndex()
 
     def __repr__(self) -> str:
         return f"Session(path={None if self.path is None else str(self.path)!r}, lines={len(self.lines)})"
@@ -157,7 +197,7 @@ class Session:
     def turns(self) -> tuple[Turn, ...]:
         """Each prompt of the main conversation, with all that answers it."""
         usage = {message.message: message for message in self.usage.list_messages()}
-        return list_turns(self.division, self.messages, usage, self.work, self.prices)
+        return list_turns(self.turn_builder, self.messages, usage, self.work, self.prices)
 
     @cached_property
     def summary(self) -> Summary:
@@ -193,23 +233,23 @@ class Session:
         self.conversation.read_through(fold.add)
         fold.finish()
         self.conversation.prepare()
-        _ = self.division  # it is the last that looks at lines and edges together
+        _ = self.turn_builder  # it is the last that looks at lines and edges together
         self.conversation.finish()
         self.summary = fold.build(self.prices, agent_count=len(self.agents))
         self.__dict__.pop("_call_tally", None)
 
     @cached_property
-    def division(self) -> Division:
+    def turn_builder(self) -> TurnBuilder:
         """Which messages are in which turn; it is kept up when the session is extended."""
         conversation, edges = self.conversation, self.conversation.live_tree.edges
-        found = Division(conversation.live_lines, conversation.live_messages, edges.parents, edges.nearest)
+        found = TurnBuilder(conversation.live_lines, conversation.live_messages, edges.parents, edges.nearest)
         found.extend()
         return found
 
     @cached_property
     def work(self) -> Mapping[int, AgentWork]:
         """What the agents did that each message started, by the message's index."""
-        return self._work_list.build(self.agents, self.conversation.find_caller)
+        return self._agent_work.build(self.agents, self.conversation.find_caller)
 
     def extend(
         self, lines: Sequence[Line] = (), sources: Sources | None = None, others: Iterable[Line] = ()
@@ -219,7 +259,7 @@ class Session:
         Where anything else has changed, `sources` is what lies beside the transcript now, and `others` are the
         lines of sub-agents that came. What the session says then is what it would say of all at once.
         """
-        book, fold, division, tally = self.book, self._summary_fold, self.division, self._call_tally
+        book, fold, turn_builder, tally = self.book, self._summary_fold, self.turn_builder, self._call_tally
         former = self._built_agents
         main = self.conversation.extend(lines)
         for name in self.__dict__.keys() & _OUTDATED:
@@ -236,9 +276,9 @@ class Session:
         if not is_concerned:
             self._built_agents = former
         if main.message:
-            divided = division.extend(main.message, main.anchored)
+            divided = turn_builder.extend(main.message, main.anchored)
         else:
-            self.__dict__.pop("division", None)
+            self.__dict__.pop("turn_builder", None)
             divided = TurnChanges(0)
         return SessionGrowth(main, divided, book.add((*lines, *others)), is_concerned)
 

@@ -45,7 +45,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from turnlog.instants import find_moment
-from turnlog.messages import UNSET, AnyEntry, Line, UnsetType
+from turnlog.messages import UNSET, AnyEntry, Line, UnsetType, metadata
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import TextBlock
 from turnlog.messages.entries import (
@@ -57,20 +57,6 @@ from turnlog.messages.entries import (
     UserEntry,
 )
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
-from turnlog.messages.metadata import (
-    AgentColor,
-    AgentName,
-    AgentSetting,
-    ContinuedIn,
-    CostState,
-    LastPrompt,
-    Mode,
-    PermissionModeChange,
-    PrLink,
-    Tag,
-    WorktreeSession,
-    WorktreeState,
-)
 from turnlog.messages.sdk.messages import (
     ApiRetryMessage,
     AssistantMessage,
@@ -84,9 +70,8 @@ from turnlog.messages.system import ApiErrorNotice, CompactBoundary
 from turnlog.transcripts.call_builder import CallBuilder
 from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import CallState
-from turnlog.transcripts.lines.blocks import is_result
-from turnlog.transcripts.lines.categories import Author, author_of
-from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, list_prompt_texts, read_prompt
+from turnlog.transcripts.lines.content import Author, author_of, is_result, list_prompt_texts
+from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, PromptKind, kind_of, read_prompt
 from turnlog.transcripts.session_files import project_name
 from turnlog.transcripts.titles import TITLE_TYPES, Title, TitleFold, shorten_title
 from turnlog.transcripts.usage.prices import Prices
@@ -130,19 +115,19 @@ class SessionState(Struct, frozen=True, gc=False, kw_only=True):
 
 STATE_TYPES = frozenset(
     {
-        AgentColor,
-        AgentName,
-        AgentSetting,
-        ContinuedIn,
-        CostState,
-        Mode,
-        PermissionModeChange,
-        PrLink,
+        metadata.AgentColor,
+        metadata.AgentName,
+        metadata.AgentSetting,
+        metadata.ContinuedIn,
+        metadata.CostState,
+        metadata.Mode,
+        metadata.PermissionModeChange,
+        metadata.PrLink,
         ResultMessage,
         SystemInitMessage,
-        Tag,
+        metadata.Tag,
         UserEntry,
-        WorktreeState,
+        metadata.WorktreeState,
     }
 )
 """The entries that tell something of it; others need not be added."""
@@ -160,26 +145,26 @@ class SessionStateFold:
     def add(self, entry: AnyEntry) -> None:
         """Take the next line's entry."""
         match entry:
-            case UserEntry() | PermissionModeChange() | SystemInitMessage():
+            case UserEntry() | metadata.PermissionModeChange() | SystemInitMessage():
                 if entry.permission_mode:
                     self._said["permission_mode"] = str(entry.permission_mode)
-            case Mode():
+            case metadata.Mode():
                 self._said["mode"] = entry.mode or None
-            case CostState() | ResultMessage():
+            case metadata.CostState() | ResultMessage():
                 self._costs[entry.session_id or None] = find_reported_cost(entry)
-            case Tag():
+            case metadata.Tag():
                 self._said["tag"] = entry.tag or None
-            case AgentName():
+            case metadata.AgentName():
                 self._said["agent_name"] = entry.agent_name or None
-            case AgentColor():
+            case metadata.AgentColor():
                 self._said["agent_color"] = entry.agent_color or None
-            case AgentSetting():
+            case metadata.AgentSetting():
                 self._said["agent_setting"] = entry.agent_setting or None
-            case ContinuedIn():
+            case metadata.ContinuedIn():
                 self._said["continued_in"] = entry.continued_in_session_id or None
-            case WorktreeState():
+            case metadata.WorktreeState():
                 self._worktree = _worktree(entry.worktree_session)
-            case PrLink():
+            case metadata.PrLink():
                 link = PullRequest(entry.pr_number or None, entry.pr_url or None, entry.pr_repository or None)
                 self._pull_requests[link.url or (link.repository, link.number)] = link
 
@@ -194,7 +179,7 @@ class SessionStateFold:
         return self._costs.get(session)
 
 
-def _worktree(told: WorktreeSession | None | UnsetType) -> Worktree | None:
+def _worktree(told: metadata.WorktreeSession | None | UnsetType) -> Worktree | None:
     if not told:
         return None
     return Worktree(told.worktree_path or None, told.worktree_name or None, told.worktree_branch or None)
@@ -341,7 +326,7 @@ _COUNTED = frozenset(  # asking a set is much faster than trying types one by on
         CompactBoundary,
         CompactBoundaryMessage,
         CompactionEntry,
-        LastPrompt,
+        metadata.LastPrompt,
     }
 )
 
@@ -423,7 +408,7 @@ class Tally:
                 self.compactions += 1
             case ApiErrorNotice() | ApiRetryMessage():
                 self.api_retries += 1
-            case LastPrompt(last_prompt=str(text)) if text.strip():
+            case metadata.LastPrompt(last_prompt=str(text)) if text.strip():
                 self._last_prompt = text
 
     def _add_answer(self, entry: AssistantEntry | AssistantMessage, failed: bool) -> None:

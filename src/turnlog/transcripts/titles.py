@@ -26,8 +26,8 @@ from turnlog.messages.entries import AttachmentEntry, UserEntry
 from turnlog.messages.envelope import Envelope
 from turnlog.messages.sdk.messages import UserMessage, UserMessageReplay
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.lines.categories import Author, author_of, role_of
-from turnlog.transcripts.lines.prompts import Prompt, PromptKind, list_prompts, read_prompt
+from turnlog.transcripts.lines.content import Author, author_of, list_prompts, role_of
+from turnlog.transcripts.lines.prompts import Prompt, PromptKind, read_prompt
 
 _LONGEST = 100
 _LONGEST_LOOK = 4000

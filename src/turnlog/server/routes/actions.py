@@ -26,7 +26,7 @@ from turnlog.server.requests import (
 from turnlog.server.routes.timeline import list_runs
 from turnlog.server.security.callers import LINKED
 from turnlog.server.values import Memo, clean_text, fit, head_of, read_each, view
-from turnlog.transcripts.actions import ActionState, HookRun, tell_event, tell_runs
+from turnlog.transcripts.actions import ActionState, HookRun, describe_event, describe_runs
 from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.kinds import CallState, Category, topic_of
 from turnlog.transcripts.queries.chapters import Chapter
@@ -233,12 +233,12 @@ def _tell_call(
 
 
 def _tell_event(chapter: Chapter, record: EventRecord, line: Line) -> _Told:
-    title, outcome = tell_event(line.entry)
+    title, outcome = describe_event(line.entry)
     return _Told(chapter.source, record.message, title, outcome, time_of(line))
 
 
 def _tell_hook(fact: HookDelivery | None, place: HookPlace | None, runs: Sequence[HookRun]) -> _Told:
-    commands, outcome = tell_runs(tuple(runs))
+    commands, outcome = describe_runs(tuple(runs))
     label = "" if fact is None else fact.label or ""
     return _Told(
         None if place is None else place.source,

@@ -1,3 +1,1 @@
 """The conversation in the lines of one file: messages, tree, turns."""
-
-__all__: list[str] = []

@@ -36,7 +36,7 @@ from turnlog.messages.legacy import StoredType
 from turnlog.messages.metadata import Summary
 from turnlog.messages.system import CompactBoundary, CompactMetadata, PreservedMessages, PreservedSegment
 from turnlog.transcripts.calls import Call, Place
-from turnlog.transcripts.lines.blocks import find_stored_type
+from turnlog.transcripts.lines.content import find_stored_type
 
 
 class LineIndex:

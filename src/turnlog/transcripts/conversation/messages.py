@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.messages import Line, UnsetType, attachments, entries, metadata, sdk, system
+import turnlog.messages.sdk.messages as sdk
+from turnlog.messages import Line, UnsetType, attachments, entries, metadata, system
 from turnlog.messages.attachments import UnknownAttachment
 from turnlog.messages.blocks import ContentBlock, ThinkingBlock
 from turnlog.messages.control.frames import CONTROL_TYPES
@@ -36,8 +36,7 @@ from turnlog.messages.system import CompactBoundary, CompactMetadata, Microcompa
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.calls import Call
 from turnlog.transcripts.kinds import Category, MessageType, Role
-from turnlog.transcripts.lines.blocks import list_blocks
-from turnlog.transcripts.lines.categories import Author, author_of, find_category
+from turnlog.transcripts.lines.content import Author, author_of, find_category, list_blocks
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, Prompt
 
 
@@ -154,7 +153,7 @@ class Placement(Struct, frozen=True, gc=False):
         return DISPLAYS[self.rule]
 
 
-ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(
+ENTRY_RULES: Mapping[type, Rule] = (
     dict.fromkeys(get_args(entries.MetadataEntry), Rule.STATE)
     | {
         metadata.Summary: Rule.SUMMARY,
@@ -195,7 +194,7 @@ ENTRY_RULES: Mapping[type, Rule] = MappingProxyType(
 )
 """The rule of entries whose type decides it; what is not listed is shown as the system's."""
 
-ATTACHMENT_RULES: Mapping[type, Rule] = MappingProxyType(
+ATTACHMENT_RULES: Mapping[type, Rule] = (
     dict.fromkeys(attachments.HOOK_ATTACHMENTS, Rule.HOOK)
     | dict.fromkeys(attachments.SHOWN_ATTACHMENTS, Rule.CONTEXT_SHOWN)
     | {UnknownAttachment: Rule.UNKNOWN}

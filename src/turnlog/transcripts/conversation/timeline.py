@@ -26,7 +26,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.messages import AnyEntry, Line, sdk, system
+import turnlog.messages.sdk.messages as sdk
+from turnlog.messages import AnyEntry, Line, system
 from turnlog.messages.attachments import HookSuccess, QueuedCommand
 from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEntry, UserEntry
 from turnlog.messages.legacy import AssistantAction, StoredType
@@ -44,8 +45,16 @@ from turnlog.transcripts.conversation.messages import (
     Rule,
 )
 from turnlog.transcripts.kinds import MessageType, Role
-from turnlog.transcripts.lines.blocks import content_text, find_stored_type, has_call, list_blocks, list_texts
-from turnlog.transcripts.lines.categories import is_sidechain, list_message_types, role_of
+from turnlog.transcripts.lines.content import (
+    content_text,
+    find_stored_type,
+    has_call,
+    is_sidechain,
+    list_blocks,
+    list_message_types,
+    list_texts,
+    role_of,
+)
 from turnlog.transcripts.lines.prompts import ENVELOPE_KINDS, Prompt, PromptKind, join_prompts, read_prompt
 
 
@@ -348,8 +357,8 @@ _ANSWER, _RESULT, _TOOL_RESULT = Rule.ANSWER, Rule.RESULT, Role.TOOL_RESULT
 class MessageGatherer:
     """What the lines so far amount to."""
 
-    def __init__(self, board: DraftTable, calls: CallPlaces, index: LineIndex) -> None:
-        self.board = board
+    def __init__(self, table: DraftTable, calls: CallPlaces, index: LineIndex) -> None:
+        self.table = table
         self.calls = calls
         self.index = index
         self.queue = PromptQueue()
@@ -364,7 +373,7 @@ class MessageGatherer:
 
     def gather(self, first: int = 0) -> None:
         """Take all lines from one on, in file order."""
-        copies, rules, lines = self.index.copies, self.board.rules, self.board.lines
+        copies, rules, lines = self.index.copies, self.table.rules, self.table.lines
         for index in range(first, len(lines)):
             line = lines[index]
             entry = line.entry
@@ -376,11 +385,11 @@ class MessageGatherer:
             elif getattr(entry, "is_deleted", None) is True:
                 rules[index] = Rule.DELETED
             elif getattr(entry, "is_meta", None) is True and self._is_metadata(index, entry):
-                self.board.start(index, Rule.META, lane_of(line), [])
+                self.table.start(index, Rule.META, lane_of(line), [])
             else:
                 add = _HANDLERS.get(type(entry))
                 if add is None:
-                    self.board.show(index, ENTRY_RULES.get(type(entry), Rule.SYSTEM))
+                    self.table.show(index, ENTRY_RULES.get(type(entry), Rule.SYSTEM))
                 else:
                     add(self, index, line, entry)
 
@@ -395,8 +404,8 @@ class MessageGatherer:
         return type(entry) is not AttachmentEntry or type(entry.attachment) is not QueuedCommand
 
     def _add_copy(self, index: int, first: int) -> None:
-        self.board.fold(index, first, Rule.COPY)
-        if type(self.board.lines[first].entry) is QueueOperation:
+        self.table.fold(index, first, Rule.COPY)
+        if type(self.table.lines[first].entry) is QueueOperation:
             self.is_entangled = True
 
     def _add_user(self, index: int, line: Line, entry: Any) -> None:
@@ -404,9 +413,9 @@ class MessageGatherer:
         if role is _TOOL_RESULT:
             self._take_result(index, entry)
         elif role is Role.SYSTEM:
-            self.board.rules[index] = Rule.META
+            self.table.rules[index] = Rule.META
         elif role is Role.SUMMARY:
-            draft = self.board.start(index, Rule.RECAP, lane_of(line), [MessageType.SUMMARY])
+            draft = self.table.start(index, Rule.RECAP, lane_of(line), [MessageType.SUMMARY])
             draft.prompt = join_prompts(list_texts(entry))
         else:
             texts = list_texts(entry)
@@ -415,12 +424,12 @@ class MessageGatherer:
 
     def _add_answer(self, index: int, line: Line, entry: Any) -> None:
         if index in self.calls.homes and find_stored_type(line) is StoredType.TOOL_USE:
-            self.board.fold(index, self.calls.homes[index], Rule.COPY)
+            self.table.fold(index, self.calls.homes[index], Rule.COPY)
             return
         types = list_message_types(line)
         lane = lane_of(line)
         if getattr(entry, "subtype", None) == _RAN and not has_call(list_blocks(entry)):
-            self.board.start(index, Rule.RAN_COMMAND, lane, types)
+            self.table.start(index, Rule.RAN_COMMAND, lane, types)
             return
         identity = entry.message.id
         draft = self._answers.get(lane, {}).get(identity) if type(identity) is str else None
@@ -428,20 +437,20 @@ class MessageGatherer:
             self.superseded += entry.supersedes_uuids
         if draft is None:
             if not types:
-                self.board.rules[index] = Rule.EMPTY
+                self.table.rules[index] = Rule.EMPTY
                 return
             if entry.message.model == _SYNTHETIC and content_text(entry.message.content) in _FILLERS:
-                self.board.rules[index] = Rule.FILLER
+                self.table.rules[index] = Rule.FILLER
                 return
-            draft = self.board.start(index, _ANSWER, lane, types)
+            draft = self.table.start(index, _ANSWER, lane, types)
             if type(identity) is str:
                 self._answers.setdefault(lane, {})[identity] = draft
         else:
-            self.board.join(index, draft, types)
+            self.table.join(index, draft, types)
         self._last_answer[lane] = draft
         self._last_command.pop(lane, None)
         if getattr(entry, "is_aborted_mid_stream", None) is True or getattr(entry, "is_aborted", None) is True:
-            self.board.abort(draft)
+            self.table.abort(draft)
 
     def _add_attachment(self, index: int, line: Line, entry: Any) -> None:
         carried = entry.attachment
@@ -454,70 +463,70 @@ class MessageGatherer:
         about = carried.tool_use_id if type(carried) is HookSuccess else None
         home = self.calls.look_for(about) if type(about) is str else None
         if home is not None:
-            self.board.fold(index, home, Rule.HOOK_RAN)
+            self.table.fold(index, home, Rule.HOOK_RAN)
         else:
-            self.board.show(index, rule)
+            self.table.show(index, rule)
 
     def _add_progress(self, index: int, line: Line, entry: Any) -> None:
         for name in ("parent_tool_use_id", "tool_use_id"):
             home = self.calls.look_for(getattr(entry, name, None) or "")
             if home is not None:
-                self.board.fold(index, home, Rule.PROGRESS)
+                self.table.fold(index, home, Rule.PROGRESS)
                 return
-        self.board.show(index, Rule.LONE_PROGRESS)
+        self.table.show(index, Rule.LONE_PROGRESS)
 
     def _add_notice(self, index: int, line: Line, entry: Any) -> None:
         if index in self.calls.homes:  # in spec 000 an error line is what became of a call
-            self.board.fold(index, self.calls.homes[index], Rule.RESULT)
+            self.table.fold(index, self.calls.homes[index], Rule.RESULT)
         else:
-            self.board.show(index, Rule.SYSTEM)
+            self.table.show(index, Rule.SYSTEM)
 
     def _add_local_command(self, index: int, line: Line, entry: Any) -> None:
         self._take_prompt(index, line, read_prompt(content_text(entry.content)))
 
     def _add_hook_summary(self, index: int, line: Line, entry: Any) -> None:
         raised = bool(entry.hook_errors) or entry.prevented_continuation is True
-        self.board.show(index, Rule.HOOK if raised else Rule.FOOTER)
+        self.table.show(index, Rule.HOOK if raised else Rule.FOOTER)
 
     def _add_summary(self, index: int, line: Line, entry: Any) -> None:
         here = type(entry.leaf_uuid) is not str or self.index.look_for(entry.leaf_uuid) is not None
-        self.board.show(index, Rule.SUMMARY if here else Rule.ELSEWHERE)
+        self.table.show(index, Rule.SUMMARY if here else Rule.ELSEWHERE)
 
     def _add_queue_operation(self, index: int, line: Line, entry: Any) -> None:
-        self.board.rules[index] = Rule.QUEUE
+        self.table.rules[index] = Rule.QUEUE
         self.queue.add(index, entry)
 
     def _add_refusal(self, index: int, line: Line, entry: Any) -> None:
         if type(entry.retracted_message_uuids) is tuple:
             self.superseded += entry.retracted_message_uuids
-        self.board.show(index, Rule.SYSTEM)
+        self.table.show(index, Rule.SYSTEM)
 
     def _take_result(self, index: int, entry: AnyEntry) -> None:
         home = self.calls.homes.get(index)
         # What a line does itself has no other place to be shown.
         if home is None or home == index or (len(list_blocks(entry)) > 1 and list_texts(entry)):
-            lane = lane_of(self.board.lines[index])
-            self.board.start(index, Rule.LONE_RESULT, lane, [MessageType.TOOL_RESULT])
+            lane = lane_of(self.table.lines[index])
+            self.table.start(index, Rule.LONE_RESULT, lane, [MessageType.TOOL_RESULT])
         else:
-            self.board.fold(index, home, _RESULT)
+            self.table.fold(index, home, _RESULT)
 
     def _take_prompt(self, index: int, line: Line, prompt: Prompt, queued: bool = False) -> None:
         lane = lane_of(line)
         if prompt.kind in _OUTPUTS:
             command = self._last_command.get(lane)
             if command is not None:
-                self.board.fold(index, command.first, Rule.OUTPUT)
+                self.table.fold(index, command.first, Rule.OUTPUT)
             else:
-                self.board.start(index, Rule.LONE_OUTPUT, lane, [MessageType.SYSTEM]).prompt = prompt
+                self.table.start(index, Rule.LONE_OUTPUT, lane, [MessageType.SYSTEM]).prompt = prompt
             return
         if prompt.kind in ENVELOPE_KINDS:
-            self.board.rules[index] = Rule.CONTEXT
+            self.table.rules[index] = Rule.CONTEXT
             return
         if not prompt.text.strip() and not list_blocks(line.entry):
-            self.board.rules[index] = Rule.EMPTY
+            self.table.rules[index] = Rule.EMPTY
             return
         rule = PROMPT_RULES.get(prompt.kind, Rule.QUEUED if queued else Rule.PROMPT)
-        draft = self.board.start(index, rule, lane, [prompt_type(rule)])
+        draft = self.table.start(index, rule, lane, [prompt_type(rule)])
         draft.prompt = prompt
         if rule is Rule.INTERRUPTION:
             self._abort(lane, getattr(line.entry, "interrupted_message_id", None))
@@ -531,7 +540,7 @@ class MessageGatherer:
         named = self._answers.get(lane, {}).get(identity) if isinstance(identity, str) else None
         answer = named or self._last_answer.get(lane)
         if answer is not None:
-            self.board.abort(answer)
+            self.table.abort(answer)
 
 
 _HANDLERS: dict[type, Callable[[MessageGatherer, int, Line, Any], None]] = {
@@ -568,8 +577,8 @@ _NOBODY: Mapping[object, Draft] = {}
 class QueueSettler:
     """Shows what still waits in the queue, and what was delivered and stands nowhere else."""
 
-    def __init__(self, board: DraftTable, queue: PromptQueue) -> None:
-        self._board = board
+    def __init__(self, table: DraftTable, queue: PromptQueue) -> None:
+        self._table = table
         self._queue = queue
         self._shown: dict[int, Rule] = {}
         self._vacated: list[int] = []
@@ -584,16 +593,16 @@ class QueueSettler:
         changed = {at for at in self._shown.keys() | rules.keys() if self._shown.get(at) != rules.get(at)}
         if not changed:
             return low
-        board = self._board
-        low = min(low, board.find_place(min(changed)))
-        board.drafts[low:] = [draft for draft in board.drafts[low:] if draft.first not in changed]
+        table = self._table
+        low = min(low, table.find_place(min(changed)))
+        table.drafts[low:] = [draft for draft in table.drafts[low:] if draft.first not in changed]
         for at in sorted(changed):
-            board.draft_of[at] = None
-            board.rules[at] = Rule.QUEUE
+            table.draft_of[at] = None
+            table.rules[at] = Rule.QUEUE
             if at in wanted:
                 prompt, rule = wanted[at]
-                board.start(at, rule, None, [prompt_type(rule)]).prompt = prompt
-        board.drafts[low:] = sorted(board.drafts[low:], key=lambda draft: draft.first)
+                table.start(at, rule, None, [prompt_type(rule)]).prompt = prompt
+        table.drafts[low:] = sorted(table.drafts[low:], key=lambda draft: draft.first)
         self._vacated += changed
         self._shown = rules
         return low
@@ -617,8 +626,8 @@ class QueueSettler:
 class ThinkingSettler:
     """Hands thinking that stands alone to the next answer of its lane, if one comes before a prompt."""
 
-    def __init__(self, board: DraftTable) -> None:
-        self._board = board
+    def __init__(self, table: DraftTable) -> None:
+        self._table = table
         self._before: list[Mapping[object, Draft]] = []
         """What waited before each draft, by lane."""
         self._waiting = _NOBODY
@@ -626,7 +635,7 @@ class ThinkingSettler:
 
     def settle(self, low: int) -> int:
         """Settle all drafts from one on; return from which on any is another than before."""
-        drafts = self._board.drafts
+        drafts = self._table.drafts
         if self._before:
             low = self._find_chains(low)
             for draft in drafts[low:]:
@@ -642,22 +651,22 @@ class ThinkingSettler:
                 if thinking is not None:
                     waiting = _without(waiting, draft.lane)
                     self._hand_over(thinking, draft)
-                    low = min(low, self._board.find_ordinal(thinking.find_origin()))
+                    low = min(low, self._table.find_ordinal(thinking.find_origin()))
                 if draft.types.count(_THINKING) == len(draft.types):
                     draft.is_lone = True
-                    self._board.rules[draft.lines[0]] = Rule.LONE_THINKING
+                    self._table.rules[draft.lines[0]] = Rule.LONE_THINKING
                     waiting = {**waiting, draft.lane: draft}
         self._waiting = waiting
         return low
 
     def _find_chains(self, low: int) -> int:
         """Return the first draft from which on none has thinking from one before."""
-        at = len(self._board.drafts)
+        at = len(self._table.drafts)
         while at > low:
             at -= 1
-            taken = self._board.drafts[at].taken
+            taken = self._table.drafts[at].taken
             if taken is not None:
-                low = min(low, self._board.find_ordinal(taken))
+                low = min(low, self._table.find_ordinal(taken))
         return low
 
     def _reset(self, draft: Draft) -> None:
@@ -666,33 +675,33 @@ class ThinkingSettler:
         draft.lines, draft.types = draft.gathered, draft.gathered_types
         draft.is_lone, draft.taken, draft.taker = False, None, None
         for line in draft.gathered:
-            self._board.rules[line] = Rule.PART
+            self._table.rules[line] = Rule.PART
         if draft.gathered:
-            self._board.rules[draft.gathered[0]] = draft.rule
+            self._table.rules[draft.gathered[0]] = draft.rule
 
     def _hand_over(self, thinking: Draft, answer: Draft) -> None:
         for line in thinking.lines:
-            self._board.rules[line] = Rule.THINKING
+            self._table.rules[line] = Rule.THINKING
         answer.lines = thinking.lines + answer.gathered
         answer.types = thinking.types + answer.gathered_types
         answer.taken, thinking.taker = thinking, answer
         thinking.lines = []
 
 
-def settle_superseded(board: DraftTable, superseded: Iterable[str], index: LineIndex) -> None:
+def settle_superseded(table: DraftTable, superseded: Iterable[str], index: LineIndex) -> None:
     """Hide what other lines say that they replace."""
     for uuid in superseded:
         at = index.look_for(uuid)
-        draft = None if at is None else board.draft_of[at]
+        draft = None if at is None else table.draft_of[at]
         if draft is None or at is None:
             continue
-        board.draft_of[at] = None
-        board.rules[at] = Rule.SUPERSEDED
+        table.draft_of[at] = None
+        table.rules[at] = Rule.SUPERSEDED
         draft.is_cut = True
         if at in draft.gathered:
             draft.gathered.remove(at)
         if draft.gathered:
-            board.rules[draft.gathered[0]] = draft.rule
+            table.rules[draft.gathered[0]] = draft.rule
 
 
 def _without(waiting: Mapping[object, Draft], lane: object) -> Mapping[object, Draft]:
@@ -750,10 +759,10 @@ class TimelineBuilder:
         self._begin(lines)
 
     def _begin(self, lines: Sequence[Line]) -> None:
-        self._board = DraftTable(lines)
-        self._gathering = MessageGatherer(self._board, self._calls, self._index)
-        self._queue = QueueSettler(self._board, self._gathering.queue)
-        self._thinking = ThinkingSettler(self._board)
+        self._table = DraftTable(lines)
+        self._gathering = MessageGatherer(self._table, self._calls, self._index)
+        self._queue = QueueSettler(self._table, self._gathering.queue)
+        self._thinking = ThinkingSettler(self._table)
 
     def extend(self, calls: Iterable[int] = (), *, is_last: bool = False) -> Growth | None:
         """Take the lines that came, and the calls that are new or changed with them.
@@ -761,18 +770,18 @@ class TimelineBuilder:
         Return what is new; None if that cannot be told, and all has to be built anew. If this `is_last`, it
         takes less memory, and nothing may come behind it.
         """
-        board, gathering = self._board, self._gathering
-        start, drafts = len(self.placements), len(board.drafts)
-        board.grow()
+        table, gathering = self._table, self._gathering
+        start, drafts = len(self.placements), len(table.drafts)
+        table.grow()
         gathering.gather(start)
-        if start and (gathering.superseded or gathering.is_entangled or any(d.is_cut for d in board.grown)):
+        if start and (gathering.superseded or gathering.is_entangled or any(d.is_cut for d in table.grown)):
             return None
-        low = min((board.find_ordinal(draft) for draft in board.grown if draft.first < start), default=drafts)
+        low = min((table.find_ordinal(draft) for draft in table.grown if draft.first < start), default=drafts)
         low = self._queue.settle(low)
-        settle_superseded(board, gathering.superseded, self._index)
+        settle_superseded(table, gathering.superseded, self._index)
         gathering.superseded.clear()
         low = self._thinking.settle(low)
-        board.settle_folds()
+        table.settle_folds()
         if is_last:
             del gathering  # all drafts are in it
             self._build_last()
@@ -780,63 +789,63 @@ class TimelineBuilder:
         first = self._build_messages(low)
         touched = self._build_touched(first, calls) if first else frozenset()
         moved = self._list_moved(low) if start else []
-        self._place((*moved, *range(start, len(board.rules))))
-        board.grown.clear()
-        board.touched.clear()
+        self._place((*moved, *range(start, len(table.rules))))
+        table.grown.clear()
+        table.touched.clear()
         return Growth(start, first, touched, moved=tuple(moved), anchored=min((start, *moved)))
 
     def _build_last(self) -> None:
         """Build all messages, and let go of each draft as it is built: nothing comes any more."""
-        board = self._board
-        for number, draft in enumerate(draft for draft in board.drafts if draft.lines):
+        table = self._table
+        for number, draft in enumerate(draft for draft in table.drafts if draft.lines):
             draft.number = number
-        self._place(range(len(board.rules)))
+        self._place(range(len(table.rules)))
         self._begin(())
-        drafts = board.drafts
+        drafts = table.drafts
         drafts.reverse()
-        for others in (board.draft_of, board.grown, board.touched):
+        for others in (table.draft_of, table.grown, table.touched):
             others.clear()
         while drafts:
             draft = drafts.pop()
             if draft.number is not None and draft.lines:
-                self.messages.append(board.build_message(draft, draft.number, self._calls))
+                self.messages.append(table.build_message(draft, draft.number, self._calls))
 
     def _build_messages(self, low: int) -> int:
         """Build the messages of all drafts from one on anew; return the number of the first."""
-        board, calls, messages = self._board, self._calls, self.messages
-        before = (board.drafts[at] for at in range(low - 1, -1, -1))
+        table, calls, messages = self._table, self._calls, self.messages
+        before = (table.drafts[at] for at in range(low - 1, -1, -1))
         first = next((draft.number + 1 for draft in before if draft.lines and draft.number is not None), 0)
         del messages[first:]
-        for draft in board.drafts[low:]:
+        for draft in table.drafts[low:]:
             if draft.lines:
                 draft.number = len(messages)
-                messages.append(board.build_message(draft, draft.number, calls))
+                messages.append(table.build_message(draft, draft.number, calls))
         return first
 
     def _build_touched(self, first: int, calls: Iterable[int]) -> frozenset[int]:
         """Build those messages anew that stay what they were but for what was added to them."""
-        board = self._board
-        touched = [draft.find_shown() for draft in (*board.touched, *self._list_callers(calls))]
+        table = self._table
+        touched = [draft.find_shown() for draft in (*table.touched, *self._list_callers(calls))]
         found = {draft.number: draft for draft in touched if draft.number is not None and draft.number < first}
         for number, draft in found.items():
-            self.messages[number] = board.build_message(draft, number, self._calls)
+            self.messages[number] = table.build_message(draft, number, self._calls)
         return frozenset(found)
 
     def _list_callers(self, calls: Iterable[int]) -> list[Draft]:
         lines = (self._index.find(self._calls.calls[position].place.line) for position in calls)
-        drafts = (None if line is None else self._board.draft_of[line] for line in lines)
+        drafts = (None if line is None else self._table.draft_of[line] for line in lines)
         return [draft for draft in drafts if draft is not None]
 
     def _list_moved(self, low: int) -> list[int]:
         start = len(self.placements)
         lines = [*self._queue.take_vacated()]
-        for draft in self._board.drafts[low:]:
+        for draft in self._table.drafts[low:]:
             lines += draft.gathered
             lines += draft.folded or ()
         return sorted(line for line in lines if line < start)
 
     def _place(self, lines: Iterable[int]) -> None:
-        placements, rules, draft_of = self.placements, self._board.rules, self._board.draft_of
+        placements, rules, draft_of = self.placements, self._table.rules, self._table.draft_of
         placements += [_UNSHOWN[Rule.SYSTEM]] * (len(rules) - len(placements))
         for index in lines:
             draft = draft_of[index]

@@ -27,16 +27,9 @@ from msgspec import Struct
 from turnlog.messages import Line
 from turnlog.transcripts.calls import Call
 from turnlog.transcripts.conversation.lineage import Lineage, cut_circles, is_forward, list_in_order
-from turnlog.transcripts.conversation.messages import (
-    DISPLAYS,
-    Lane,
-    LineDisplay,
-    Message,
-    Placement,
-    Rule,
-)
+from turnlog.transcripts.conversation.messages import DISPLAYS, Lane, LineDisplay, Message, Placement, Rule
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.lines.categories import Author
+from turnlog.transcripts.lines.content import Author
 
 _OWN = frozenset(
     {rule for rule, display in DISPLAYS.items() if display is LineDisplay.SHOWN} | {Rule.PART, Rule.THINKING}
@@ -461,7 +454,7 @@ class TreeBuilder:
     ) -> None:
         """Take lines, the line that each follows, whether any follows one further down, and the messages."""
         self.edges = Edges(lineage, forward, messages, placements)
-        self.way = ActivePath(lines, messages, placements, self.edges)
+        self.active_path = ActivePath(lines, messages, placements, self.edges)
         self._forks = Forks(messages, self.edges)
         self._branches = Branches(self.edges)
 
@@ -476,7 +469,7 @@ class TreeBuilder:
         Return the messages before that came on the active way or off it; None if more has changed, so that all
         has to be built anew.
         """
-        self.way.shorten(message)
+        self.active_path.shorten(message)
         self._forks.shorten(message)
         steady = self._branches.shorten(message)
         steady = self.edges.extend(message, line) and steady
@@ -485,7 +478,7 @@ class TreeBuilder:
             return None
         if not self._branches.extend(message, self._forks.found):
             return None
-        return self.way.extend(message)
+        return self.active_path.extend(message)
 
     def build(self, lineage: Lineage) -> Tree:
         """Return the tree; `lineage` is that of its lines."""
@@ -499,7 +492,7 @@ class TreeBuilder:
             branches=self._list_branches(),
             branch_of=tuple(self.branch_of),
             forks=dict(self._forks.found),
-            active=tuple(self.way.path) if self.way.is_active else (),
+            active=tuple(self.active_path.path) if self.active_path.is_active else (),
             anchors=tuple(self.edges.nearest),
             lineage=lineage,
         )
@@ -513,7 +506,7 @@ class TreeBuilder:
         members: list[list[int]] = [[] for _ in self._branches.origins]
         for message, branch in enumerate(self.branch_of):
             members[branch].append(message)
-        active = frozenset(self.way.path) if self.way.is_active else frozenset[int]()
+        active = frozenset(self.active_path.path) if self.active_path.is_active else frozenset[int]()
         return tuple(
             Branch(number, parent, fork, tuple(members[number]), not active.isdisjoint(members[number]))
             for number, (parent, fork) in enumerate(self._branches.origins)

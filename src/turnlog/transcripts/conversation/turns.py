@@ -112,23 +112,23 @@ def build_turns(
 
     `usage` is by `message.id`; `work` is what the agents did that each message started, by its index.
     """
-    division = Division(lines, messages, tree.parents, tree.anchors)
-    division.extend()
-    return list_turns(division, messages, usage, work, prices)
+    turn_builder = TurnBuilder(lines, messages, tree.parents, tree.anchors)
+    turn_builder.extend()
+    return list_turns(turn_builder, messages, usage, work, prices)
 
 
 def list_turns(
-    division: Division,
+    turn_builder: TurnBuilder,
     messages: Sequence[Message],
     usage: Mapping[str, MessageUsage],
     work: Mapping[int, AgentWork],
     prices: Prices,
 ) -> tuple[Turn, ...]:
     """Return the turns into which messages were divided."""
-    told = division.durations
+    told = turn_builder.durations
     return tuple(
         _build_turn(number, [messages[own] for own in members], usage, work, told.get(number), prices)
-        for number, members in enumerate(division.turns)
+        for number, members in enumerate(turn_builder.turns)
     )
 
 
@@ -177,7 +177,7 @@ _AGENT, _COMMAND, _NOTICE, _PROMPT = Lane.AGENT, Rule.COMMAND, Rule.NOTICE, Rule
 
 
 class TurnChanges(Struct, frozen=True, gc=False):
-    """What of a division is another than it was."""
+    """What of some turns is another than it was."""
 
     turn: int
     """From which turn on all may be others: those have members that are new or moved."""
@@ -197,8 +197,8 @@ class _End(Struct, frozen=True, gc=False):
     """The highest message that it, or one before it, is about."""
 
 
-class Division:
-    """The turns of messages that become more."""
+class TurnBuilder:
+    """Divides messages that become more into turns."""
 
     def __init__(
         self,

@@ -1,3 +1,1 @@
 """What a line is by itself: its blocks and texts, its role, its category, who speaks."""
-
-__all__: list[str] = []

@@ -13,28 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from turnlog.messages import UNSET, Line, attachments, metadata, sdk
+import turnlog.messages.sdk.messages as sdk
+from turnlog.messages import UNSET, Line, attachments, entries, metadata
+from turnlog.messages import blocks as block_types
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.base import Unknown, encode_value
-from turnlog.messages.blocks import (
-    CompactionBlock,
-    DocumentBlock,
-    ImageBlock,
-    SearchResultBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from turnlog.messages.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from turnlog.messages.control.frames import CONTROL_TYPES
-from turnlog.messages.entries import (
-    AssistantEntry,
-    AttachmentEntry,
-    CompactionEntry,
-    MetadataEntry,
-    UnknownEntry,
-    UserEntry,
-)
+from turnlog.messages.entries import AssistantEntry, AttachmentEntry, UserEntry
 from turnlog.messages.hook_events import BaseHookInput
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueAction, QueueOperation
@@ -42,10 +28,9 @@ from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage, UserF
 from turnlog.messages.system import ApiErrorNotice, Level, StopHookSummary, SystemFields, TurnDuration
 from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.kinds import Role
-from turnlog.transcripts.lines.blocks import content_text, is_call, is_result, text_of, told_error
-from turnlog.transcripts.lines.categories import ROLES
+from turnlog.transcripts.lines.content import ROLES, content_text, find_error_flag, is_call, is_result, text_of
 from turnlog.transcripts.lines.passages import (
-    PLUMBING,
+    TECHNICAL_MEMBERS,
     Passage,
     PassageKind,
     build_passages,
@@ -74,7 +59,7 @@ _FAILED_HOOKS = frozenset(
     {attachments.HookBlockingError, attachments.HookErrorDuringExecution, attachments.HookNonBlockingError}
 )
 _CONTROL = (cls for classes in CONTROL_TYPES.values() for cls in classes)
-_SILENT = frozenset({*get_args(MetadataEntry), TurnDuration, *_CONTROL})
+_SILENT = frozenset({*get_args(entries.MetadataEntry), TurnDuration, *_CONTROL})
 """What says nothing to a reader, or repeats what stands elsewhere, unless it has a reader below."""
 
 
@@ -181,12 +166,12 @@ def _read_block(block: Any, said: PassageKind) -> tuple[str, PassageKind, bool]:
     if is_call(block):
         return _input_text(block.input), _INPUT, False
     if is_result(block):
-        return _output_text(block.content), _OUTPUT, told_error(block) is True
+        return _output_text(block.content), _OUTPUT, find_error_flag(block) is True
     if isinstance(block, ThinkingBlock):
         return block.thinking, _THINKING, False
-    if isinstance(block, CompactionBlock):
+    if isinstance(block, block_types.CompactionBlock):
         return block.content if isinstance(block.content, str) else "", _SUMMARY, False
-    if isinstance(block, DocumentBlock | SearchResultBlock | Unknown):
+    if isinstance(block, block_types.DocumentBlock | block_types.SearchResultBlock | Unknown):
         return value_text(block), said, False
     return "", said, False
 
@@ -201,7 +186,7 @@ def _output_text(content: Any) -> str:
         return content
     if type(content) is not tuple:
         return value_text(content)
-    shown = (block for block in content if not isinstance(block, ImageBlock))
+    shown = (block for block in content if not isinstance(block, block_types.ImageBlock))
     texts = (block.text if type(block) is TextBlock else value_text(block) for block in shown)
     return "\n".join(text for text in texts if text)
 
@@ -241,7 +226,7 @@ def _read_stop_hooks(entry: StopHookSummary) -> list[Passage]:
     return build_passages(_HOOK, "\n".join((*errors, *context, *reason)), bool(errors))
 
 
-def _read_compaction(entry: CompactionEntry) -> list[Passage]:
+def _read_compaction(entry: entries.CompactionEntry) -> list[Passage]:
     parts = [content_text(part) for part in (entry.prelude, entry.recap) if isinstance(part, Message)]
     return build_passages(_SUMMARY, "\n\n".join(filter(None, parts)))
 
@@ -270,8 +255,8 @@ _READERS: dict[type, _Reader] = {
     metadata.SavedHookContext: lambda entry: build_passages(_HOOK, content_text(entry.content)),
     ApiErrorNotice: _read_api_error,
     StopHookSummary: _read_stop_hooks,
-    CompactionEntry: _read_compaction,
-    UnknownEntry: lambda entry: build_passages(_NOTICE, json_text(entry.raw, PLUMBING)),
+    entries.CompactionEntry: _read_compaction,
+    entries.UnknownEntry: lambda entry: build_passages(_NOTICE, json_text(entry.raw, TECHNICAL_MEMBERS)),
     ResultMessage: _read_result,
     sdk.HookResponseMessage: lambda entry: build_passages(_HOOK, text_of(entry)),
     metadata.JournalFailed: lambda entry: build_passages(_NOTICE, value_text(entry.error), True),

@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from turnlog.messages.base import REFUSALS, encode_value
 from turnlog.transcripts.hooks import HookDelivery
 
-PLUMBING = frozenset(
+TECHNICAL_MEMBERS = frozenset(
     {
         "type",
         "toolUseID",
@@ -58,7 +58,7 @@ def value_text(value: object) -> str:
     """Return the text of a typed value, each leaf once: many say the same in several places."""
     if value is None or value is UNSET:
         return ""
-    return "\n".join(dict.fromkeys(list_leaves(_decode(encode_value(value)), PLUMBING)))
+    return "\n".join(dict.fromkeys(list_leaves(_decode(encode_value(value)), TECHNICAL_MEMBERS)))
 
 
 def list_leaves(value: Any, skipped: frozenset[str] = frozenset()) -> list[str]:
@@ -131,7 +131,7 @@ def list_hook_passages(delivery: HookDelivery) -> list[Passage]:
     if fields is None:
         return build_passages(PassageKind.HOOK, delivery.payload.decode("utf-8", "replace"))
     failed = fields.get("hook_event_name") in _FAILED_EVENTS
-    return build_passages(PassageKind.HOOK, "\n".join(list_leaves(fields, PLUMBING)), failed)
+    return build_passages(PassageKind.HOOK, "\n".join(list_leaves(fields, TECHNICAL_MEMBERS)), failed)
 
 
 class _Part(Struct, frozen=True, gc=False):

@@ -20,14 +20,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from turnlog.messages import AnyEntry
-from turnlog.messages.attachments import QueuedCommand
-from turnlog.messages.blocks import TextBlock
-from turnlog.messages.entries import AttachmentEntry
-from turnlog.messages.metadata import QueueOperation
-from turnlog.messages.system import LocalCommand
-from turnlog.transcripts.lines.blocks import content_text, is_prompt, list_texts
-
 
 class PromptKind(StrEnum):
     """What a text in the user's place is."""
@@ -180,35 +172,6 @@ def join_prompts(texts: list[str]) -> Prompt:
         return Prompt(PromptKind.TYPED, "")
     first = said[0]
     return Prompt(first.kind, "\n\n".join(p.text for p in said), first.command, first.arguments)
-
-
-def prompt_of(entry: AnyEntry) -> Prompt | None:
-    """Return what an entry in the user's place says; None for one that stands elsewhere.
-
-    That the entry is a result, or the program's metadata, is nothing that is looked at here.
-    """
-    if is_prompt(entry):
-        return join_prompts(list_texts(entry))
-    if isinstance(entry, AttachmentEntry) and isinstance(entry.attachment, QueuedCommand):
-        return read_prompt(content_text(entry.attachment.prompt))
-    if isinstance(entry, LocalCommand):
-        return read_prompt(content_text(entry.content))
-    return read_prompt(content_text(entry.content).strip()) if isinstance(entry, QueueOperation) else None
-
-
-def list_prompts(entry: AnyEntry) -> list[Prompt]:
-    """Return what the texts of a prompt are, block by block; of one that was queued, too."""
-    return [read_prompt(text) for text in list_prompt_texts(entry)]
-
-
-def list_prompt_texts(entry: AnyEntry) -> list[str]:
-    """Return the texts in the user's place that say something, as they stand."""
-    if not isinstance(entry, AttachmentEntry):
-        return list_texts(entry)
-    queued = entry.attachment.prompt if isinstance(entry.attachment, QueuedCommand) else ""
-    if isinstance(queued, str):
-        return [queued] if queued.strip() else []
-    return [block.text for block in queued or () if isinstance(block, TextBlock) and block.text.strip()]
 
 
 def strip_command_tags(text: str) -> str:

@@ -3,5 +3,3 @@
 The same code answers for an archived session and for files that were never archived: it knows segments, not
 where they are kept.
 """
-
-__all__: list[str] = []

@@ -108,7 +108,7 @@ class MemoryReader:
 
     def list_prompts(self) -> list[int]:
         """Return the messages with which turns begin."""
-        return [members[0] for members in self._session.division.turns]
+        return [members[0] for members in self._session.turn_builder.turns]
 
     def list_heads(self, source: str) -> Sequence[SegmentHead]:
         """Return the heads of a file's segments, in order."""
@@ -160,7 +160,7 @@ class MemoryReader:
             builder = SegmentBuilder(
                 file.conversation,
                 agent_id=file.facts.agent_id,
-                turn_of=session.division.turn_of if file.facts.is_main else (),
+                turn_of=session.turn_builder.turn_of if file.facts.is_main else (),
                 sightings=session.usage.list_seen_in(source),
             )
             file.segments = [*builder.hold()]

@@ -36,9 +36,8 @@ from turnlog.transcripts.conversation.messages import (
 from turnlog.transcripts.conversation.timeline import PromptQueue
 from turnlog.transcripts.conversation.tree import SPOKEN, Branch
 from turnlog.transcripts.kinds import CallState, Category, MessageType, Role
-from turnlog.transcripts.lines.blocks import is_call, list_blocks
-from turnlog.transcripts.lines.categories import is_known_tool
-from turnlog.transcripts.lines.prompts import Prompt, prompt_of, read_prompt
+from turnlog.transcripts.lines.content import is_call, is_known_tool, list_blocks, prompt_of
+from turnlog.transcripts.lines.prompts import Prompt, read_prompt
 from turnlog.transcripts.queries.chapters import Chapter, ChapterFacts, SegmentReader
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.segments import SEGMENT, AgentRecord, CallRecord, MessageRecord, TurnRecord

@@ -1,3 +1,1 @@
 """Tokens and money, each answer counted once."""
-
-__all__: list[str] = []

@@ -35,7 +35,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
-from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -49,6 +48,8 @@ from msgspec.structs import astuple
 from turnlog.transcripts.usage.tokens import MessageUsage, PricingTerms, Tokens, Totals
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TieredPrices, Usage
 
@@ -681,5 +682,8 @@ def to_dollars(amount: int) -> Decimal:
 @lru_cache(maxsize=4096)
 def _scale(prices: UnitPrices) -> tuple[int | Fraction, ...]:
     """Return what one of each costs in pico-dollars."""
-    amounts = (Fraction(amount) * _PICO for amount in astuple(prices))
-    return tuple(int(each) if each.denominator == 1 else each for each in amounts)
+    ratios = [amount.as_integer_ratio() for amount in astuple(prices)]
+    if all(top * _PICO % bottom == 0 for top, bottom in ratios):
+        return tuple(top * _PICO // bottom for top, bottom in ratios)
+    fraction = import_module("fractions").Fraction  # only prices of one's own may need them
+    return tuple(fraction(top * _PICO, bottom) for top, bottom in ratios)

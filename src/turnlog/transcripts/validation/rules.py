@@ -40,7 +40,7 @@ from turnlog.messages.blocks import ToolResultBlock, ToolUseBlock
 from turnlog.messages.entries import CompactionPhase
 from turnlog.messages.salvage import describe
 from turnlog.messages.spans import Path, render_path
-from turnlog.transcripts.lines.blocks import find_stored_type
+from turnlog.transcripts.lines.content import find_stored_type
 
 
 class Severity(StrEnum):

@@ -24,7 +24,7 @@ from turnlog.messages.system import SystemNotice
 from turnlog.transcripts.call_builder import CallBuilder, find_parent
 from turnlog.transcripts.calls import Call, Pairing, Place, Result
 from turnlog.transcripts.conversation.lineage import cut_circles
-from turnlog.transcripts.lines.blocks import find_stored_type, is_call, is_result
+from turnlog.transcripts.lines.content import find_stored_type, is_call, is_result
 from turnlog.transcripts.validation import rules
 from turnlog.transcripts.validation.rules import LineRef, Report, quote
 

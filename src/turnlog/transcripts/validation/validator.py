@@ -29,7 +29,7 @@ from turnlog.messages.message import Message
 from turnlog.messages.spans import Path
 from turnlog.messages.system import SystemNotice, SystemSubtype
 from turnlog.transcripts.line_reader import LineReader, Tail
-from turnlog.transcripts.lines.blocks import is_call, is_result, list_blocks
+from turnlog.transcripts.lines.content import is_call, is_result, list_blocks
 from turnlog.transcripts.validation import rules, stream
 from turnlog.transcripts.validation.rules import LineRef, LineReport, Report, Rule, join, quote
 from turnlog.transcripts.validation.threads import Node, Pairs, Threads, kind_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.transcripts.authorship import FileEdit, Replacement, attribute
+from turnlog.export.blame import FileEdit, Replacement, attribute
 
 
 def who(edits: list[FileEdit], current: str) -> list[str]:
