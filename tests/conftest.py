@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from corpus_archive import CorpusArchive, share_archive
+
 # A run that is started in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,6 +44,13 @@ def corpus() -> Path:
     if not root.is_dir():
         pytest.skip(f"no corpus at {root}")
     return root
+
+
+@pytest.fixture(scope="session")
+def corpus_archive(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> CorpusArchive:
+    """The archive of all of the corpus, which all processes of a run read."""
+    own = tmp_path_factory.getbasetemp()
+    return share_archive(corpus, own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import invoke, run, show_in_terminal
+from command_line import invoke, run_here, show_in_terminal
 from turnlog.cli.plain_text import cell_width
 from turnlog.testing import make_line
 
@@ -38,7 +38,7 @@ def home(tmp_path: Path) -> dict[str, str]:
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
         "TZ": "UTC",
     }
-    assert run("sync", env=env).returncode == 0
+    assert run_here("sync", env=env).returncode == 0
     return env
 
 
@@ -76,7 +76,7 @@ def test_the_way_to_a_hit_leads_to_it(home: dict[str, str]) -> None:
 
 
 def test_a_terminal_marks_what_was_found_and_a_pipe_does_not(home: dict[str, str]) -> None:
-    assert ESCAPE.encode() not in run("search", "schön", env=home).stdout
+    assert ESCAPE.encode() not in run_here("search", "schön", env=home).stdout
     shown = show_in_terminal("search", "schon", "--no-pager", env=home)
     assert f"{ESCAPE}[31m{ESCAPE}[1mschön{ESCAPE}[0m" in shown.text
 
@@ -177,6 +177,6 @@ def test_nothing_found_is_said(home: dict[str, str]) -> None:
 
 
 def test_a_cursor_that_is_none_is_misuse(home: dict[str, str]) -> None:
-    result = run("search", "parser", "--after", "n.x", env=home)
+    result = run_here("search", "parser", "--after", "n.x", env=home)
     assert result.returncode == 2
     assert b"Expected a cursor" in result.stderr

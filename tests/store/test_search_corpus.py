@@ -6,19 +6,17 @@ import random
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from turnlog.ingest.pipeline import sync
+from corpus_archive import CorpusArchive
 from turnlog.store.interface import Store
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 from turnlog.store.search.language import CHOICES, parse_query
 from turnlog.store.search.paging import Hit
 from turnlog.testing.checks import Scan
-from turnlog.transcripts.session_files import locate_path
 
 QUERIES = settings().max_examples * 13 // 10
 MOST = 40
@@ -28,10 +26,8 @@ WORD = re.compile(r"[^\W_]+")
 
 
 @pytest.fixture(scope="module")
-def store(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    place = tmp_path_factory.mktemp("search") / "turnlog.db"
-    with closing(open_store(place)) as opened:
-        sync(opened, place, locate_path(corpus / "sessions").sessions, origin="test")
+def store(corpus_archive: CorpusArchive) -> Iterator[Store]:
+    with closing(open_store(corpus_archive.place, read_only=True)) as opened:
         yield opened
 
 

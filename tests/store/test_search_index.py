@@ -11,6 +11,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec import msgpack
 from msgspec.structs import replace
 
 from turnlog.ingest.change_check import DERIVATION
@@ -24,6 +25,7 @@ from turnlog.store.search.paging import SearchOrder
 from turnlog.testing import make_batch, make_key, make_line
 from turnlog.testing.checks import keep, search, search_all
 from turnlog.transcripts import locate_sessions
+from turnlog.transcripts.hooks import HookDelivery
 
 SECRET = "xylophonesecret"
 LONG = "so many words that are said again and again in the same order " * 8
@@ -263,6 +265,35 @@ def test_a_call_is_looked_for_where_its_result_stands(store: MaintainedStore, pa
     assert int(str(segments)) > 4
     statements = list_statements(path, "tool:Pour kind:tool-output 599", 1)
     assert sum("d.packed" in statement for statement in statements) == 1
+
+
+def test_an_archive_that_does_not_know_where_lines_are_is_told(store: MaintainedStore, path: Path) -> None:
+    for number in range(3):
+        keep_session(store, number, *(f"text {each} of {number}" for each in range(300)), LONG)
+    store.add_deliveries(LOCAL, [HookDelivery(delivery_id="d1", received_ns=1, payload=b'{"said": "hooked"}')])
+    store.close()
+    runs = ask(path, "SELECT id, texts FROM text_runs ORDER BY id")
+    with closing(apsw.Connection(str(path))) as connection:
+        for key, data in runs:
+            assert isinstance(key, int)
+            assert isinstance(data, bytes)
+            numbers, ordinals, blocks, states, unit, times, cells, sizes, *_ = msgpack.decode(data)
+            ordinals = ordinals or [0] * len(numbers)
+            former = (
+                numbers,
+                ordinals,
+                blocks or ordinals,
+                states,
+                [unit * time for time in times],
+                cells,
+                sizes,
+            )
+            connection.execute("UPDATE text_runs SET texts = ? WHERE id = ?", (msgpack.encode(former), key))
+        connection.execute("DELETE FROM migrations WHERE name = 'place_lines_of_texts'")
+    with closing(open_store(path)) as newer:
+        assert len(search(newer, '"text 299"')) == 3
+        assert len(search(newer, "hooked")) == 1
+    assert ask(path, "SELECT id, texts FROM text_runs ORDER BY id") == runs
 
 
 DAMAGE = {

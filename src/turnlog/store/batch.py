@@ -75,6 +75,31 @@ class TextFact(Struct, frozen=True, gc=False, array_like=True):
     time: int
     """Microseconds since 1970: of the line, else of the last line before it that has one; 0 if none has."""
     cells: Several[str]
+    offset: int = 0
+    """Where its line begins, and how long that is; 0 for what is in no file."""
+    length: int = 0
+
+
+class TextRun(Struct, frozen=True, gc=False, array_like=True):
+    """Some texts of a generation, as the index keeps them."""
+
+    first_cell: int
+    last_cell: int
+    newest: int
+    """The latest time of a text."""
+    oldest: int
+    texts: bytes
+
+    @property
+    def own_cells(self) -> range:
+        """The numbers from the first to the last one."""
+        return range(self.first_cell, self.last_cell + 1)
+
+
+class IndexedTexts(Struct, frozen=True, gc=False):
+    """Texts that are in a shard of the index already (`Sharding`)."""
+
+    runs: tuple[TextRun, ...]
 
 
 class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
@@ -102,6 +127,8 @@ class SourceBatch(Struct, frozen=True, gc=False, kw_only=True):
     """How many are new."""
     texts: Several[TextFact] = ()
     """What is searched of lines; it may be gone through again."""
+    indexed: IndexedTexts | None = None
+    """The same, if it is in a shard of the index; then there are no `texts`."""
     texts_from: int | None = None
     """The first line that `texts` are of: what there is of lines before it stays. None if they say nothing."""
     agent_id: str | None = None
@@ -161,5 +188,7 @@ class SessionBatch(Struct, frozen=True, gc=False, kw_only=True):
     """None if nothing is new."""
     derivation: int = 0
     """By which version of the rules they were derived; kept with them."""
+    shard: bytes | None = None
+    """A piece of the index, with texts of this batch and of others that are written with it (`Sharding`)."""
     base_revision: int | None = None
     """The session's revision that the look was based on, 0 if it was not known; None if any will do."""

@@ -7,6 +7,8 @@ in one frame. No engine is involved: any process can cut frames, and any archive
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -21,6 +23,11 @@ _REACH = FRAME_SIZE // 4
 """How far before its full size a frame may end for the sake of a newline."""
 _LEVEL = 3
 """With frames of this size as small as 7 with half of it, in a third of the time."""
+
+
+SHORTEST = 64
+"""Fewer bytes are not worth a blob; all names are shorter."""
+_BLOB = re.compile(rb"((?:frames|segments)/[0-9a-f]{32})[0-9a-f]{8}")
 
 
 class _Codecs(threading.local):
@@ -119,3 +126,30 @@ def decompress(data: bytes, length: int) -> bytes:
         return opened
     except zstandard.ZstdError as error:
         raise ValueError(f"The bytes cannot be decompressed ({error})") from None
+
+
+def is_name(cell: bytes) -> bool:
+    """Tell whether what stands in the place of bytes is the name of a blob."""
+    return len(cell) < SHORTEST and _BLOB.fullmatch(cell) is not None
+
+
+def stem_of(kind: str, data: bytes) -> bytes:
+    """Return how the names begin of all blobs that have these bytes."""
+    return f"{kind}/{blake2b(data, digest_size=16).hexdigest()}".encode()
+
+
+def make_name(stem: bytes) -> bytes:
+    """Return a name that no blob ever had."""
+    return stem + os.urandom(4).hex().encode()
+
+
+def have_same(cell: bytes, other: bytes) -> bool:
+    """Tell whether two cells are of the same bytes, which either may have in a blob."""
+    stems = [_BLOB.fullmatch(each) if is_name(each) else None for each in (cell, other)]
+    if cell == other or stems == [None, None]:
+        return cell == other
+    [one, two] = [
+        blake2b(data, digest_size=16).hexdigest().encode() if found is None else found[1].partition(b"/")[2]
+        for data, found in zip((cell, other), stems, strict=True)
+    ]
+    return one == two

@@ -151,6 +151,8 @@ class Maintenance(StrEnum):
     """Remove what was deleted before from the store's files as well."""
     CLEAR_TEXTS = "clear-texts"
     """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
+    MOVE = "move"
+    """Move bytes and segments from tables to blobs, where there are any, and delete blobs of no more use."""
     RECOUNT = "recount"
     """Count all usage anew from what is known of answers, by the price list that is installed."""
 
@@ -193,6 +195,28 @@ class KnownSessionSource(Protocol):
         self, scope: Scope, origin: str | None = None, *, key: str | None = None
     ) -> Iterator[KnownSession]:
         """Yield what is known of the files of all sessions, of those of a machine, or of one, by their keys."""
+
+
+class Sharding(Protocol):
+    """Lets worker processes index texts by themselves, in shards that the writer takes over whole."""
+
+    def reserve(self, cells: int) -> range:
+        """Reserve numbers for so many cells, as the writer, before any worker begins."""
+
+    def release(self, numbers: range, used: int) -> None:
+        """Give back all numbers but the first that were used, when all workers are done."""
+
+    def build(
+        self, batches: Iterable[SessionBatch | None], allot: Callable[[int], int | None]
+    ) -> list[SessionBatch | None]:
+        """Return batches with their texts in a shard of the index; they are to be written together.
+
+        `allot` gives the first of so many reserved numbers, each once and in order, over all workers; where
+        there are none any more, texts stay in their batch.
+        """
+
+    def close(self) -> None:
+        """Let go of the store."""
 
 
 class Store(KnownSessionSource, PeopleStore, Protocol):

@@ -258,6 +258,20 @@ _REMOVED = {"clickhouse": "ClickHouse", "clickhouses": "ClickHouse", "chdb": "Cl
 """Engines that earlier versions had, likewise."""
 
 
+class BlobPlace(Struct, frozen=True):
+    """Where a store on a server keeps sealed frames and full segments, instead of in its tables."""
+
+    address: str
+    """`s3://bucket/prefix?endpoint=…&region=…`, a folder's path or its file URL; it may hold a secret."""
+    grace_hours: float = 24.0
+    """How long blobs stay that nothing refers to any more."""
+
+    def __str__(self) -> str:
+        """Return the address as it may be shown: without keys."""
+        parts = urlsplit(self.address)
+        return f"s3://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.scheme == "s3" else self.address
+
+
 class ServerPlace(Struct, frozen=True):
     """A store on a database server."""
 

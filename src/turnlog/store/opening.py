@@ -12,8 +12,8 @@ from turnlog.errors import StoreError
 from turnlog.store.catalogue.engine import Engine, Upgrade
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
-from turnlog.store.catalogue.store import CatalogueStore
-from turnlog.store.interface import Backup, MaintainedStore
+from turnlog.store.catalogue.store import CatalogueSharding, CatalogueStore
+from turnlog.store.interface import Backup, MaintainedStore, Sharding
 from turnlog.store.model import Scope, ServerPlace, StorePlace
 
 _DUMP = b"PGDMP"
@@ -66,6 +66,12 @@ def open_upgrade(place: StorePlace) -> Upgrade:
         upgrade: Upgrade = _load_server(place).ServerUpgrade(place)
         return upgrade
     return FileUpgrade(place)
+
+
+def open_sharding(place: StorePlace) -> Sharding | None:
+    """Return how other processes than the writer may index texts; None if they may not."""
+    engine = find_engine(place)
+    return None if engine.index.sharding is None else CatalogueSharding(engine.database, engine.index.sharding)
 
 
 def flush_store(place: StorePlace) -> None:

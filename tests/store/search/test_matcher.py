@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from store.search.matching_reference import compares, is_hit, list_places
 from store.search.search_strategies import queries, terms, texts
-from turnlog.store.search.language import Filter, Query, Term, list_terms, parse_query
-from turnlog.store.search.matcher import Matcher, Setting
+from turnlog.store.search.language import Filter, Form, Query, Term, list_terms, parse_query
+from turnlog.store.search.matcher import LineFilter, Matcher, Setting
 from turnlog.store.search.normal_form import normalise
+from turnlog.transcripts.lines.passages import json_text
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 NOON = int(NOW.timestamp()) * 1_000_000
@@ -209,6 +211,45 @@ def test_a_setting_may_settle_it_alone(query: str, setting: Setting, expected: b
 )
 def test_spans_are_told_in_the_text_itself(query: str, text: str, marked: list[str]) -> None:
     assert [text[start:end] for start, end in search(query).find_spans(text)] == marked
+
+
+_phrases = st.builds(Term, st.sampled_from(["to be", "be or not", "9 to"]), st.sampled_from(Form))
+_values = st.lists(texts | st.integers() | st.sampled_from(["to", "be", "or not"]), min_size=1, max_size=3)
+
+
+@given(_values, terms | _phrases, st.booleans(), st.booleans())
+def test_no_line_with_a_hit_is_left_out_unread(
+    values: list[str | int], term: Term, ascii_only: bool, spaced: bool
+) -> None:
+    separators = (" ,\n", ": ") if spaced else (",", ":")
+    written = json.dumps({"a": values, "b": ""}, ensure_ascii=ascii_only, separators=separators)
+    raw = written.encode("utf-8", "surrogatepass")
+    query = Query(term)
+    for text in (json_text(raw), *map(str, values)):
+        if Matcher(query).matches(text):
+            assert LineFilter(query).lets_through(raw, "tool-input")
+            assert LineFilter(query).lets_through(raw, "prompt")
+
+
+@pytest.mark.parametrize(
+    ("query", "raw", "expected"),
+    [
+        ('"to be"', rb'{"text":"to  \n\tbe"}', True),
+        ('"to be"', rb'{"text":"to\u001cbe"}', True),
+        ('"to be"', '{"text":"to\u3000be"}'.encode(), True),
+        ('"to be"', rb'{"text":"To","more":"be"}', True),
+        ('"1 be"', rb'{"text":1, "more":"be"}', True),
+        ('"to be"', rb'{"text":"to see or be"}', False),
+        ('"to be"', rb'{"text":"to, be"}', False),
+        ("cafe", '{"text":"CAF\u00c9"}'.encode(), True),
+        ("tea", '{"text":"caf\u00e9 \u26a0\ufe0f"}'.encode(), False),
+        ("tea", rb'{"text":"\u0074ea"}', True),
+        ("tea", rb'{"text":"\u001b[1m a\\/b \\u0074"}', False),
+        ("and/or", rb'{"text":"and\/or"}', True),
+    ],
+)
+def test_a_line_is_left_out_by_its_bytes(query: str, raw: bytes, expected: bool) -> None:
+    assert LineFilter(parse_query(query)).lets_through(raw, "tool-output") is expected
 
 
 def test_white_space_at_the_ends_of_a_phrase_takes_no_time() -> None:

@@ -327,8 +327,8 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = [*message.get("headers", ()), *_tell_renamed(state.get("renamed"))]
-                message["headers"] = _complete(headers, state.get("etag"), status)
+                headers = [*message.get("headers", ()), *state.get("renamed", ())]
+                message["headers"] = _add_missing_headers(headers, state.get("etag"), status)
             await send(message)
 
         try:
@@ -389,7 +389,7 @@ def _build_answer(failure: RequestError) -> tuple[Message, Message]:
     return build_response(failure.status, headers, body)
 
 
-def _complete(headers: Headers, etag: str | None, status: int) -> Headers:
+def _add_missing_headers(headers: Headers, etag: str | None, status: int) -> Headers:
     """Add the headers of every answer, unless it has its own."""
     given = {name.lower() for name, _ in headers}
     if etag is not None and status == 200 and b"etag" not in given:

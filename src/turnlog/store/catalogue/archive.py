@@ -12,11 +12,12 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from operator import itemgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError
 from turnlog.store.batch import Frame
@@ -37,6 +38,10 @@ _NEWEST = 1500
 _GENERATION = """
 SELECT g.id, g.length FROM sources AS s JOIN generations AS g ON g.source = s.id
 WHERE s.owner = ? AND s.source = ? AND g.generation = ?
+"""
+_BY_NUMBER = """
+SELECT s.source, g.generation, g.length FROM generations AS g JOIN sources AS s ON s.id = g.source
+WHERE s.owner = ? AND g.id = ?
 """
 _NEWEST_FRAME = """(
     SELECT id AS generation, tail_start AS start, length - tail_start AS length, tail_digest AS digest,
@@ -179,9 +184,12 @@ class CatalogueArchive:
                 query = _LOAD.format(table=table)
                 rows = connection.execute(query, (generation, [frame.start for frame in closed]))
                 cells: dict[int, bytes] = dict(rows)
-                for frame in closed:
-                    kept = Frame(frame.start, frame.length, cells[frame.start], frame.digest)
+                found_data = connection.load([cells[frame.start] for frame in closed])
+                for frame, data in zip(closed, found_data, strict=True):
                     try:
+                        if isinstance(data, ValueError):
+                            raise data
+                        kept = Frame(frame.start, frame.length, data, frame.digest)
                         opened[generation, frame.start, frame.digest] = open_frame(kept)
                     except ValueError as error:
                         raise ArchiveError(str(error), at.source, at.generation, frame.start) from None
@@ -202,33 +210,38 @@ class LineReader:
     frame no more is opened than goes to the end of the line, unless another line is wanted from it.
     """
 
-    def __init__(
-        self, archive: CatalogueArchive, connection: Connection, numbers: Mapping[tuple[str, int], int]
-    ) -> None:
-        """Begin with nothing read; `numbers` has the rows of generations of files, once they are known."""
+    def __init__(self, archive: CatalogueArchive, connection: Connection, scope: Scope) -> None:
+        """Begin with nothing read."""
         self._archive = archive
         self._connection = connection
-        self._numbers = numbers
+        self._scope = scope
         self._opened: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
         """Of the frame of each file that was read last where it begins, and its bytes, or the first of them."""
 
-    def read(self, scope: Scope, at: Place, length: int) -> bytes:
-        """Return bytes as `CatalogueArchive.read` does."""
-        end = at.offset + length
-        file = self._numbers.get((at.source, at.generation), -1)
+    def read(self, file: int, offset: int, length: int) -> bytes:
+        """Return bytes as `CatalogueArchive.read` does; `file` is the number of the generation."""
+        end = offset + length
         start, data = self._opened.get(file, (0, b""))
-        if not start <= at.offset <= end <= start + len(data):
-            start, data = self._open(file, at.offset, end)
-        if start <= at.offset <= end <= start + len(data):
-            return data[at.offset - start : end - start]
+        if not start <= offset <= end <= start + len(data):
+            start, data = self._open(file, offset, end)
+        if start <= offset <= end <= start + len(data):
+            return data[offset - start : end - start]
         # It is in several frames, damaged or not there.
-        spans = [(at.offset, length)]
-        [found] = self._archive.read_spans(self._connection, scope, at.source, at.generation, spans)
+        rows = self._connection.execute(_BY_NUMBER, (self._scope.owner, file))
+        if not rows:
+            raise KeyError(file)
+        [(source, generation, size)] = rows
+        [found] = self._archive.read_spans(
+            self._connection, self._scope, source, generation, [(offset, length)], StoredFile(file, size)
+        )
         return found
 
     def _open(self, file: int, offset: int, end: int) -> tuple[int, bytes]:
         known, _ = self._opened.pop(file, (None, b""))
-        for start, length, packed in self._connection.execute(_NEAR, {"generation": file, "at": offset}):
+        for start, length, cell in self._connection.execute(_NEAR, {"generation": file, "at": offset}):
+            [packed] = self._connection.load([cell])
+            if isinstance(packed, ValueError):
+                continue
             with suppress(ValueError):
                 size = length if known == start else end - start
                 self._opened[file] = start, decompress_first(packed, length, min(size, length))
@@ -274,6 +287,8 @@ class TailWriter:
         """Up to where the frames are of full size."""
         self.newest = newest
         """What the generation's row has of it."""
+        self.has_sealed = False
+        """Whether frames of the tail are of full size from now on, and still in the database."""
 
     def append(self, frames: Sequence[Frame], sealed: int, *, is_live: bool) -> None:
         """Add frames, of which those before `sealed` are of full size; a live file is about to grow on."""
@@ -303,6 +318,7 @@ class TailWriter:
             tail = self._take_tail(self.sealed)
             data = _open_all(tail)
             self._insert("frames", tail if data is None else cut_frames(data, self.sealed))
+            self.has_sealed = True
 
     def _seal_all(self, rest: Sequence[Frame]) -> None:
         tail = self._take_tail(self.sealed)
@@ -314,7 +330,7 @@ class TailWriter:
             last = [final]
         self._insert("frames", full)
         self._insert("tail_frames", last)
-        self.sealed = last[0].start
+        self.sealed, self.has_sealed = last[0].start, True
 
     def _extend_tail(self, rest: Sequence[Frame]) -> None:
         """Add frames to the tail, merged with those at its end that are hardly larger."""
@@ -380,7 +396,8 @@ def repair_frames(
             WHERE generation = ? ORDER BY start
             """
             for frame in (Frame(*cells) for cells in connection.execute(query, (number,))):
-                if _open_all([frame]) is not None:
+                [kept] = connection.load([frame.data])
+                if not isinstance(kept, ValueError) and _open_all([replace(frame, data=kept)]) is not None:
                     continue
                 data = find(frame.start, frame.length)
                 if data is not None and (new := make_frame(data, frame.start)).digest == frame.digest:

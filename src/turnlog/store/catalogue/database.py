@@ -17,11 +17,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar, overload
 
 from msgspec import Struct
 
-from turnlog.errors import NewerStoreError
+from turnlog.errors import NewerStoreError, StoreError
 from turnlog.store.model import Scope
 
 T = TypeVar("T")
@@ -175,6 +176,8 @@ class Steps(Struct, frozen=True):
     additive: frozenset[Migration] = frozenset()
     """Those that programs from before them can live with: what these write without knowing of them is right,
     and what they read is what it was."""
+    refused: Mapping[str, str] = MappingProxyType({})
+    """What to say of steps that were done for whom these are not enough."""
 
     @property
     def names(self) -> list[str]:
@@ -184,12 +187,20 @@ class Steps(Struct, frozen=True):
     def check_known(self, connection: Connection, name: str) -> None:
         """Raise `NewerStoreError` if a step is recorded that this program does not know, and must."""
         rows = connection.execute("SELECT name FROM migrations WHERE is_additive = 0")
-        unknown = sorted({name for (name,) in rows}.difference(self.names))
+        unknown = self.list_unknown((step for (step,) in rows), f"The archive in {name}")
         if unknown:
             raise NewerStoreError(
                 f"A newer version of turnlog made {self.subject} in {name} (with {', '.join(unknown)}); "
                 "nothing was touched"
             )
+
+    def list_unknown(self, done: Iterable[str], where: str) -> list[str]:
+        """Return the steps that this program does not know; raises `StoreError` for those that are refused."""
+        unknown = sorted(set(done).difference(self.names))
+        for step in unknown:
+            if step in self.refused:
+                raise StoreError(self.refused[step].format(where))
+        return unknown
 
     def list_missing(self, connection: Connection) -> list[str]:
         """Return the names of the steps that are still to be done."""

@@ -566,6 +566,10 @@ class CollisionError(StoreError):
     """Others wrote the same at the same time; nothing was written, and it can be tried again."""
 
 
+class GoneBlobError(StoreError):
+    """What is referred to was deleted meanwhile; nothing was written, and it can be tried again."""
+
+
 class MissingMonthError(StoreError):
     """Something cannot be written before a month has its partitions."""
 

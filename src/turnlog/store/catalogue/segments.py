@@ -20,6 +20,7 @@ from turnlog.store.batch import ChapterBatch, OutlineBatch
 from turnlog.store.catalogue.archive import CatalogueArchive, StoredFile
 from turnlog.store.catalogue.database import MOST, Connection, Row, pack_text, same_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
+from turnlog.store.frames import have_same
 from turnlog.store.model import Scope, SourceKind
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import ChapterFacts
@@ -110,10 +111,11 @@ def _replace_segments(
         head, patch, is_base = astuple(segment.head), None, False
         if segment.head.number in known:
             former, base, *known_head = known[segment.head.number]
-            if segment.head.lines < SEGMENT and segment.data != base:
+            is_same = have_same(segment.data, base)
+            if segment.head.lines < SEGMENT and not is_same:
                 patch = _find_patch(segment.data, base)
             # The head counts too: a segment without messages is the same bytes, however many are before it.
-            is_base = segment.data == base or patch is not None
+            is_base = is_same or patch is not None
             if is_base and (patch, *head) == (former, *known_head):
                 continue
         if not is_base:
@@ -184,7 +186,11 @@ def load_segment(connection: Connection, source: int, number: int) -> Segment:
     rows = connection.execute(_LOAD, (source, number))
     if not rows:
         raise KeyError(number)
-    return unpack_segment(*rows[0])
+    [(cell, patch)] = rows
+    [packed] = connection.load([cell])
+    if isinstance(packed, ValueError):
+        raise DecodeError(str(packed))
+    return unpack_segment(packed, patch)
 
 
 class SegmentCache:

@@ -16,6 +16,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -113,6 +114,10 @@ class SqliteConnection:
             self.driver.executemany(_spell(statement), rows)
         except (apsw.Error, ValueError, OverflowError) as error:
             raise translate_error(self._path, error) from error
+
+    def load(self, cells: Sequence[bytes]) -> list[bytes | ValueError]:
+        """Return them: a file has all of it."""
+        return [*cells]
 
     def lock(self, name: str) -> None:
         """Do nothing: who writes is alone."""
@@ -590,9 +595,9 @@ def copy_database(source: apsw.Connection, target: Path, on_progress: OnProgress
 
 def set_aside(place: Path) -> Path:
     """Give a file another name, as one without a log; raises `BusyStoreError` if it is in use."""
-    kept = place.with_name(f"{place.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
-    if kept.exists():
-        raise StoreError(f"{kept} already exists; nothing was overwritten")
+    name = f"{place.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))  # some may be of the same second
+    kept = next(path for path in map(place.with_name, names) if not path.exists())
     close_log(place)
     with translating(place):
         os.replace(place, kept)

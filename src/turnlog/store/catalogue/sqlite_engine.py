@@ -13,10 +13,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
+from msgspec import DecodeError
 from msgspec.structs import replace
 
 from turnlog.errors import BusyStoreError, StoreError
@@ -30,6 +32,7 @@ from turnlog.store.catalogue.engine import (
 )
 from turnlog.store.catalogue.feed import Lease, find_holder, is_gone, name_holder
 from turnlog.store.catalogue.schema import STEPS
+from turnlog.store.catalogue.segments import load_segment
 from turnlog.store.catalogue.sqlite import (
     Options,
     SqliteConnection,
@@ -50,6 +53,8 @@ from turnlog.store.catalogue.upgrade import FormerFile, check_facts, copy_facts,
 from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
 from turnlog.store.model import Scope
 from turnlog.store.search.sqlite import SqliteTextIndex
+from turnlog.store.search.sqlite_index import place_lines
+from turnlog.transcripts.segments import SEGMENT, Segment
 
 _SMALL_FILE = 64 << 20
 _PATIENT = Options(busy_seconds=2.0)
@@ -65,7 +70,33 @@ def create_text_tables(connection: SqliteConnection) -> None:
     SqliteTextIndex().create(connection)
 
 
-SQLITE_STEPS = Steps(STEPS.subject, (*STEPS.migrations, create_text_tables))  # type: ignore[arg-type]
+def place_lines_of_texts(connection: SqliteConnection) -> None:
+    """Have the index know where the lines of texts are, which searches looked up in segments."""
+    place_lines(connection.driver, partial(_find_line, connection, {}))
+
+
+def _find_line(
+    connection: SqliteConnection, opened: dict[tuple[int, int], Segment], generation: int, number: int
+) -> tuple[int, int]:
+    """Return where a line begins and how long it is; of what is not found, as of hook deliveries, nothing."""
+    key = generation, number // SEGMENT
+    if key not in opened:
+        query = "SELECT source FROM generations WHERE id = ?"
+        opened.clear()
+        for (source,) in connection.execute(query, (generation,)):
+            with suppress(KeyError, DecodeError):
+                opened[key] = load_segment(connection, source, key[1])
+    try:
+        line = opened[key].peek_line(number % SEGMENT)
+    except (LookupError, DecodeError):
+        return 0, 0
+    return line.offset, line.length
+
+
+SQLITE_STEPS = Steps(
+    STEPS.subject,
+    (*STEPS.migrations, create_text_tables, place_lines_of_texts),  # type: ignore[arg-type]
+)
 
 
 class SqliteEngine:

@@ -11,6 +11,8 @@ from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from msgspec.structs import replace
+
 from turnlog.errors import StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
 from turnlog.store.catalogue import deletion, hooks, lists, people
@@ -32,6 +34,8 @@ from turnlog.store.interface import (
     KnownSession,
     KnownSource,
     Maintenance,
+    PresentFile,
+    PresentFiles,
     Tombstone,
 )
 from turnlog.store.lists import (
@@ -47,6 +51,7 @@ from turnlog.store.lists import (
     sort_projects,
 )
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
+from turnlog.store.search.index import IndexSharding, ShardBuilder
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
 from turnlog.store.search.text_context import CatalogueTextRows
@@ -68,6 +73,58 @@ SELECT e.key, e.revision, e.file_id, e.project_folder, e.derivation, e.origin, s
 FROM sessions AS e JOIN sources AS s ON s.session = e.id JOIN generations AS g ON g.id = s.newest
 WHERE e.owner = :owner
 """
+_PRESENT = """
+SELECT s.path, s.is_present, e.key, e.origin, e.derivation, g.checkpoint
+FROM sources AS s JOIN sessions AS e ON e.id = s.session JOIN generations AS g ON g.id = s.newest
+WHERE e.owner = ?
+"""
+
+
+class CatalogueSharding:
+    """What `turnlog.store.interface.Sharding` asks for; `turnlog.store.opening` opens one."""
+
+    def __init__(self, database: Database, index: IndexSharding) -> None:
+        self._database = database
+        self._index = index
+        self._builder: ShardBuilder | None = None
+
+    def reserve(self, cells: int) -> range:
+        """Reserve numbers for so many cells."""
+        return self._database.write(lambda connection: self._index.reserve(connection, cells))
+
+    def release(self, numbers: range, used: int) -> None:
+        """Give back all numbers but the first that were used."""
+        self._database.write(lambda connection: self._index.release(connection, numbers, used))
+
+    def build(
+        self, batches: Iterable[SessionBatch | None], allot: Callable[[int], int | None]
+    ) -> list[SessionBatch | None]:
+        """Return batches with their texts in a shard of the index; they are to be written together."""
+        self._builder = self._builder or self._index.begin()
+        found = [None if batch is None else _index_texts(batch, self._builder, allot) for batch in batches]
+        shard = self._builder.finish()
+        for at, batch in enumerate(found):
+            if batch is not None:
+                found[at] = replace(batch, shard=shard)
+                break
+        return found
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._database.close()
+
+
+def _index_texts(
+    batch: SessionBatch, builder: ShardBuilder, allot: Callable[[int], int | None]
+) -> SessionBatch:
+    sources = []
+    for source in batch.sources:
+        texts = tuple(iter(source.texts)) if source.texts_from == 0 else ()
+        first = allot(sum(len(text.cells) for text in texts)) if texts else None
+        if first is not None:
+            source = replace(source, texts=(), indexed=builder.add(texts, first))
+        sources.append(source)
+    return replace(batch, sources=tuple(sources))
 
 
 class CatalogueStore:
@@ -96,10 +153,22 @@ class CatalogueStore:
 
     def apply(self, batches: Sequence[SessionBatch]) -> int:
         """Write batches, all or nothing, and return the last `seq` of the feed."""
-        # What was applied already changes nothing.
-        return self._write(
-            lambda connection, usage: self._build_writer(connection, usage).write(batches), is_repeatable=True
-        )
+        sealed: list[str] = []
+
+        def write(batches: Sequence[SessionBatch]) -> int:
+            def work(connection: Connection, usage: UsageKeeper) -> int:
+                writer = self._build_writer(connection, usage)
+                last = writer.write(batches)
+                sealed[:] = writer.sealed
+                return last
+
+            return self._write(work, is_repeatable=True)  # what was applied already changes nothing
+
+        if self._blobs is None:
+            return write(batches)
+        last = self._blobs.store(batches, write)
+        self._blobs.move_some(sealed)
+        return last
 
     def rewrite(
         self,
@@ -114,11 +183,14 @@ class CatalogueStore:
     ) -> int:
         """Write what follows from a session's bytes anew, whatever is there, and return its new revision."""
 
-        def work(connection: Connection, usage: UsageKeeper) -> int:
-            writer = self._build_writer(connection, usage)
-            return writer.rewrite(scope, key, revision, derived, derivation, lines, texts)
+        def write(derived: Derived | None) -> int:
+            def work(connection: Connection, usage: UsageKeeper) -> int:
+                writer = self._build_writer(connection, usage)
+                return writer.rewrite(scope, key, revision, derived, derivation, lines, texts)
 
-        return self._write(work)
+            return self._write(work)
+
+        return write(derived) if self._blobs is None else self._blobs.store_anew(derived, write)
 
     def list_known(
         self, scope: Scope, origin: str | None = None, *, key: str | None = None
@@ -138,6 +210,21 @@ class CatalogueStore:
             return [_unpack_session(*group) for group in groupby(rows, itemgetter(0, 1, 2, 3, 4, 5))]
 
         yield from self._database.read(work, scope)
+
+    def find_present(self, scope: Scope, origin: str) -> PresentFiles:
+        """Return which files of a machine, or of none that is known, were there when they were last seen."""
+        origins = {b"", pack_text(origin)}
+
+        def work(connection: Connection) -> PresentFiles:
+            rows = connection.execute(_PRESENT, (scope.owner,))
+            files = {
+                unpack_text(path): PresentFile(key, decode_checkpoint(checkpoint))
+                for path, is_present, key, machine, _, checkpoint in rows
+                if is_present and machine in origins
+            }
+            return PresentFiles(files, min((row[4] for row in rows), default=None))
+
+        return self._database.read(work, scope)
 
     def list_sessions(
         self,
@@ -204,7 +291,7 @@ class CatalogueStore:
             return self._index.search(
                 connection,
                 rows,
-                LineReader(self._archive, connection, rows.numbers).read,
+                LineReader(self._archive, connection, scope).read,
                 scope,
                 query,
                 order=order,
@@ -231,6 +318,10 @@ class CatalogueStore:
             self._write(lambda _, usage: usage.recount())
         elif work is Maintenance.CLEAR_TEXTS:
             self._database.write(self._clear_texts)
+        elif work is Maintenance.MOVE:
+            if self._blobs is not None:
+                self._blobs.move(between)
+                self._blobs.collect()
         elif work is Maintenance.PURGE:
             return self._engine.purge()
         else:

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct, msgpack
 
 from turnlog.errors import ArchiveError, StoreError
-from turnlog.store.batch import Derived, Frame, SessionBatch, SourceBatch, TextFact
+from turnlog.store.batch import Derived, Frame, IndexedTexts, SessionBatch, SourceBatch, TextFact
 from turnlog.store.catalogue.archive import CatalogueArchive, TailWriter
 from turnlog.store.catalogue.database import Connection, pack_text, unpack_text
 from turnlog.store.catalogue.feed import add_change, add_revisions, find_last, lock_feed, lock_sessions
@@ -26,7 +26,7 @@ from turnlog.store.catalogue.segments import delete_segments, write_outline, wri
 from turnlog.store.catalogue.usage import UsageKeeper
 from turnlog.store.interface import ChangeKind
 from turnlog.store.model import Scope
-from turnlog.store.search.index import TextIndex
+from turnlog.store.search.index import IndexSharding, TextIndex
 from turnlog.transcripts.session_files import Change, Checkpoint
 
 _NOTHING = (0, 0, 0, 0, 0, None, None)
@@ -102,8 +102,10 @@ class Writer:
         self._usage = usage
         self._changes: dict[tuple[int, int], dict[str, Any]] = {}
         """Columns of sessions that are still to be written, by their numbers and the revisions they were in."""
-        self._texts: list[tuple[int, Iterable[TextFact] | None]] = []
+        self._texts: list[tuple[int, Iterable[TextFact] | IndexedTexts | None]] = []
         """What is still to be written of generations; None for one whose texts are to be deleted."""
+        self.sealed: list[str] = []
+        """Sources with bytes that the database had already, and that are in frames of full size now."""
 
     def write(self, batches: Sequence[SessionBatch]) -> int:
         """Write batches, with their entries in the feed, and return its last number.
@@ -117,7 +119,7 @@ class Writer:
         for owner in sorted(keys):
             lock_sessions(self._connection, owner, keys[owner])
         written = [done for batch in batches if (done := self._write_batch(batch)) is not None]
-        self._write_texts()
+        self._write_texts(batches)
         self._write_sessions()
         add_revisions(
             self._connection,
@@ -374,6 +376,8 @@ class Writer:
         generation = known.generation if known is not None and goes_on else self._add_generation(source, batch)
         tail = TailWriter(self._connection, generation, before[1], before[6], is_new=not goes_on)
         tail.append(batch.frames, batch.sealed, is_live=goes_on)
+        if tail.has_sealed:
+            self.sealed.append(batch.source)
         if known is not None and not goes_on:
             self._texts.append((known.generation, None))  # only the newest generation is searched
         self._note_texts(generation, batch, is_new=not goes_on)
@@ -396,17 +400,32 @@ class Writer:
         if batch.texts_from == 0 and not is_new:
             self._texts.append((generation, None))
         if batch.texts_from is not None:
-            self._texts.append((generation, batch.texts))
+            self._texts.append((generation, batch.indexed or batch.texts))
 
-    def _write_texts(self) -> None:
+    def _write_texts(self, batches: Sequence[SessionBatch] = ()) -> None:
         """Write the texts of all batches, one behind the other: an index takes many at once best."""
+        for batch in batches:
+            if batch.shard is not None:
+                self._get_sharding().take_over(self._connection, batch.shard)
+        sources = (source for batch in batches for source in batch.sources)
+        unwanted = {id(each.indexed): each.indexed for each in sources if each.indexed is not None}
         for generation, texts in self._texts:
             if texts is None:
                 self._index.delete(self._connection, [generation])
+            elif isinstance(texts, IndexedTexts):
+                self._get_sharding().write(self._connection, generation, texts)
+                del unwanted[id(texts)]
             else:
                 self._index.write(self._connection, generation, texts)
+        for indexed in unwanted.values():  # of files that were not written
+            self._get_sharding().discard(self._connection, indexed)
         self._texts.clear()
         self._index.flush(self._connection)
+
+    def _get_sharding(self) -> IndexSharding:
+        if self._index.sharding is None:
+            raise StoreError("This store takes no shards of an index")
+        return self._index.sharding
 
     def _add_generation(self, source: int, batch: SourceBatch) -> int:
         [(number,)] = self._connection.execute(_INSERT_GENERATION, (source, batch.generation))

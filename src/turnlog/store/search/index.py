@@ -7,23 +7,20 @@ if the term is in the text. What stands around a text is looked up by `TextRows`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from typing import Any, Protocol
 
 from msgspec import Struct
 
-from turnlog.store.batch import TextFact
-from turnlog.store.model import Place, Scope
+from turnlog.store.batch import IndexedTexts, TextFact
+from turnlog.store.model import Scope
 from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.normal_form import is_spaceless, normalise
-from turnlog.store.search.paging import SearchOrder, SearchPage, TextKey
+from turnlog.store.search.paging import Counts, Proposal, SearchOrder, SearchPage
 from turnlog.store.search.texts import OVERLAP, Tokens, index_form, pair_characters, term_tokens
 from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.segments import CallRecord, MessageRecord
-
-Counts = tuple[int, ...]
-"""In how many cells of a text each term of a query may be."""
 
 
 class Fragment(Struct, frozen=True, gc=False):
@@ -138,30 +135,6 @@ HOOKS = 0
 """The generation that texts of hook deliveries are said to be of."""
 
 
-class Proposal(Struct, frozen=True, gc=False):
-    """A text that may match, as an index knows it."""
-
-    key: TextKey
-    """By which it is ordered."""
-    generation: int
-    """The engine's number of its file as it was read; `HOOKS` for hook deliveries."""
-    number: int
-    """Of its line; of a hook delivery, its own."""
-    ordinal: int
-    """Which passage of the line it is."""
-    block: int
-    """Of which block of the line."""
-    kind: int
-    """Of `KINDS`."""
-    is_error: bool
-    time: int
-    """Microseconds since 1970; 0 if it has none."""
-    cells: int
-    """How many it has."""
-    counts: Counts = ()
-    """In how many of its cells each term may be; where texts are not ranked, an engine may leave it out."""
-
-
 RANKED = 3000
 """How many of the newest texts are ranked."""
 _ENOUGH, _LENGTH = 1.2, 0.75
@@ -225,23 +198,33 @@ class Delivery(Struct, frozen=True, gc=False):
     """Its origin, and what that calls itself, if it may be known."""
 
 
+class KnownChapters:
+    """Files that were looked up, by the numbers of their generations."""
+
+    def __init__(self) -> None:
+        self.each: dict[int, Chapter | None] = {}
+        """None for what is somebody else's."""
+        self.all: dict[int, Chapter] = {}
+        """All that there are, once they were asked for."""
+
+
 class TextRows(Protocol):
     """Looks up the rows of one owner around texts."""
 
-    def use_chapters(self, chapters: dict[int, Chapter | None]) -> None:
-        """Look up no file that is among these, by the numbers of their generations, and add the others."""
+    def use_chapters(self, known: KnownChapters) -> None:
+        """Look up no file that is among these, and add the others."""
 
     def find_chapter(self, generation: int) -> Chapter | None:
         """Return the file that a generation is of; None if it is somebody else's."""
 
-    def load_chapters(self) -> None:
-        """Look up all files at once, for a query that asks for each where it is."""
+    def load_chapters(self) -> Mapping[int, Chapter]:
+        """Return all files by the numbers of their generations, for a query that asks for each where it is."""
 
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
 
     def find_message(self, chapter: Chapter, number: int) -> MessageRecord | None:
-        """Return the message that a line belongs to."""
+        """Return the message that a line belongs to; raises `KeyError` if there is no such line."""
 
     def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> CallRecord | None:
         """Return the call whose input or output a block is."""
@@ -259,8 +242,40 @@ class TextRows(Protocol):
         """Return a hook delivery, and the session that it is of."""
 
 
-ReadBytes = Callable[[Scope, Place, int], bytes]
-"""As `Archive.read`."""
+ReadBytes = Callable[[int, int, int], bytes]
+"""As `Archive.read`, by the engine's number of a generation, where bytes begin and how many they are."""
+
+
+class ShardBuilder(Protocol):
+    """Builds shards, one after another."""
+
+    def add(self, texts: Sequence[TextFact], first: int) -> IndexedTexts:
+        """Put texts into the shard, with cells from a number on, and return what the index keeps of them."""
+
+    def finish(self) -> bytes | None:
+        """Return the shard, and begin with the next one; None if nothing was put into it."""
+
+
+class IndexSharding(Protocol):
+    """Lets worker processes index texts by themselves, in shards that the writer takes over whole."""
+
+    def reserve(self, connection: Any, cells: int) -> range:
+        """Reserve numbers for so many cells."""
+
+    def release(self, connection: Any, numbers: range, used: int) -> None:
+        """Give back all numbers but the first that were used, unless others have numbers behind them by now."""
+
+    def begin(self) -> ShardBuilder:
+        """Return what builds shards, one after another."""
+
+    def take_over(self, connection: Any, shard: bytes) -> None:
+        """Add a shard to the index, in the transaction of the caller."""
+
+    def write(self, connection: Any, generation: int, texts: IndexedTexts) -> None:
+        """Say that texts of a shard are those of a generation."""
+
+    def discard(self, connection: Any, texts: IndexedTexts) -> None:
+        """Delete the cells of texts that came with a shard, and are not wanted after all."""
 
 
 class TextIndex(Protocol):
@@ -268,6 +283,10 @@ class TextIndex(Protocol):
 
     A text is of a generation of a file, by its row's number, or of a hook delivery (`HOOKS`).
     """
+
+    @property
+    def sharding(self) -> IndexSharding | None:
+        """How others than the writer may index texts; None if they may not."""
 
     def create(self, connection: Any) -> None:
         """Make the tables."""

@@ -363,10 +363,20 @@ def _to_words(line: str, begin: int, end: int, first: int, last: int) -> Span:
 
 
 _ASCII = bytes(range(128))
-_ESCAPES = (b"\\u", b"\\/")
-"""What JSON may write otherwise."""
+_ODD_ESCAPE = re.compile(rb"\\u(?!00(?:0[0-79a-fA-F]|1))")
+"""A character in a spelling that needles do not have: only control characters must be spelled so."""
+_GAP = (
+    rb"(?:[\t-\r\x1c-\x20]|\\[tnrf]|\\u00(?:0[9a-d]|1[c-f])|\xc2[\x85\xa0]|\xe1\x9a\x80"
+    rb"|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+"""A character of white space, in UTF-8, or as JSON escapes it."""
 _LITERAL = frozenset({"answer", "thinking", "tool-input", "tool-output"})
-"""The kinds of passages whose text is as it stands in the line."""
+"""The kinds of passages whose text is as it stands in the line. Others may have numbers in another spelling,"""
+_NUMBER = frozenset(b"0123456789.+-e")
+_TAKEN_OUT = b"<command-"
+"""or be without the tags of a command."""
+_LOOK = b"\xef\xb8\x8f"
+"""What says that a character is to be shown as an emoji; no normal form has it."""
 _Test = Callable[[bytes], bool]
 
 
@@ -375,12 +385,33 @@ class LineFilter:
 
     def __init__(self, query: Query) -> None:
         self._test = _build(query.root)
+        pieces = [piece for term in list_terms(query.root) for piece in _list_pieces(term) or ()]
+        self._asks_number = any(_NUMBER.issuperset(piece) for piece in pieces)
 
     def lets_through(self, raw: bytes, kind: str) -> bool:
         """Tell whether a passage of a kind may be a hit, by the bytes of its line."""
-        if self._test is None or kind not in _LITERAL:
+        if self._test is None or (kind not in _LITERAL and (self._asks_number or _TAKEN_OUT in raw)):
             return True
-        return self._test(raw.lower()) or any(escape in raw for escape in _ESCAPES) or not _is_plain(raw)
+        return self._test(raw.lower()) or _is_odd(raw) or (not raw.isascii() and self._lets_foreign(raw))
+
+    def _lets_foreign(self, raw: bytes) -> bool:
+        """Tell whether it may be one where characters become others in the normal form."""
+        assert self._test is not None
+        data = raw.replace(_LOOK, b"")
+        if _is_plain(data):
+            return len(data) < len(raw) and self._test(data.lower())
+        try:
+            return self._test(normalise(data.decode()).encode())
+        except UnicodeDecodeError:
+            return True
+
+
+def _is_odd(raw: bytes) -> bool:
+    """Tell whether JSON spells any character otherwise than it has to."""
+    if b"\\u" not in raw and b"\\/" not in raw:
+        return False
+    data = raw.replace(b"\\\\", b"")
+    return b"\\/" in data or _ODD_ESCAPE.search(data) is not None
 
 
 def _build(node: Node) -> _Test | None:
@@ -398,12 +429,35 @@ def _build(node: Node) -> _Test | None:
 
 
 def _build_term(term: Term) -> _Test | None:
-    try:
-        pieces = [json.encode(piece)[1:-1].lower() for piece in normalise(term.needle).split()]
-    except UnicodeEncodeError:  # half a character
+    pieces = _list_pieces(term)
+    if not pieces:
         return None
-    # One by one: white space in a passage may be that between several strings of the line.
-    return (lambda raw: all(piece in raw for piece in pieces)) if pieces else None
+    if len(pieces) == 1:
+        return lambda raw: pieces[0] in raw
+    follows = re.compile(_build_phrase(pieces)).search
+    # To look for the pieces first is faster than the pattern, and mostly one of them is not there.
+    return lambda raw: all(piece in raw for piece in pieces) and follows(raw) is not None
+
+
+def _list_pieces(term: Term) -> list[bytes] | None:
+    """Return what a term has between white space, as JSON spells it; None for half a character."""
+    try:
+        return [json.encode(piece)[1:-1].lower() for piece in normalise(term.needle).split()]
+    except UnicodeEncodeError:
+        return None
+
+
+def _build_phrase(pieces: Sequence[bytes]) -> bytes:
+    """Return a pattern of pieces with white space between them, or with the end of a string or a number.
+
+    White space in a passage may be that between several of these in the line.
+    """
+    *others, last = pieces
+    pattern = re.escape(last)
+    for piece in reversed(others):
+        end = rb'[",\]}]' if piece[-1:].isdigit() else b'"'
+        pattern = re.escape(piece) + b"(?:%b+%b|%b*%b)" % (_GAP, pattern, _GAP, end)
+    return pattern
 
 
 def _is_plain(raw: bytes) -> bool:

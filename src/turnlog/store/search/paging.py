@@ -17,16 +17,47 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError, CursorError, SearchCancelledError
-from turnlog.store.model import Place, Scope
+from turnlog.store.model import Place
 from turnlog.store.search.matcher import LineFilter, Matcher, Setting, Snippet, build_snippet
 from turnlog.transcripts.hooks import HookDelivery
 
 if TYPE_CHECKING:
-    from turnlog.transcripts.hooks import HookDelivery
     from turnlog.transcripts.lines.passages import Passage, PlainLine
 
 TextKey = tuple[int, int, int]
 """By which texts are ordered: their time, then two numbers of the engine's own that never change."""
+
+
+Counts = tuple[int, ...]
+"""In how many cells of a text each term of a query may be."""
+
+
+class Proposal(Struct, frozen=True, gc=False):
+    """A text that may match, as an index knows it."""
+
+    key: TextKey
+    """By which it is ordered."""
+    generation: int
+    """The engine's number of its file as it was read; `HOOKS` for hook deliveries."""
+    number: int
+    """Of its line; of a hook delivery, its own."""
+    ordinal: int
+    """Which passage of the line it is."""
+    block: int
+    """Of which block of the line."""
+    kind: int
+    """Of `KINDS`."""
+    is_error: bool
+    time: int
+    """Microseconds since 1970; 0 if it has none."""
+    cells: int
+    """How many it has."""
+    counts: Counts = ()
+    """In how many of its cells each term may be; where texts are not ranked, an engine may leave it out."""
+    offset: int = 0
+    """Where its line begins in its file."""
+    length: int = 0
+    """How long its line is; 0 if the index does not know where it is."""
 
 
 class SearchOrder(StrEnum):
@@ -159,24 +190,23 @@ class LineTexts:
 class TextReader:
     """Reads lines of one owner."""
 
-    def __init__(self, read: Callable[[Scope, Place, int], bytes], scope: Scope) -> None:
-        """Begin with nothing read; `read` is `Archive.read`, or what an engine has in its place."""
+    def __init__(self, read: Callable[[int, int, int], bytes]) -> None:
+        """Begin with nothing read; `read` is a `ReadBytes`."""
         self._read = read
-        self._scope = scope
-        self._kept: OrderedDict[Place, LineTexts] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], LineTexts] = OrderedDict()
 
-    def read(self, at: Place, length: int, wanted: Callable[[bytes], bool]) -> LineTexts | None:
-        """Return what is searched of a line; None if its bytes are not `wanted`.
+    def read(self, text: Proposal, wanted: Callable[[bytes], bool]) -> LineTexts | None:
+        """Return what is searched of the line of a text; None if its bytes are not `wanted`.
 
         Raises what `Archive.read` does.
         """
+        at = text.generation, text.offset
         found = self._kept.get(at)
         if found is None:
-            raw = self._read(self._scope, at, length)
+            raw = self._read(*at, text.length)
             if not wanted(raw):
                 return None
-            found = LineTexts(raw)
-            self._kept[at] = found
+            found = self._kept[at] = LineTexts(raw)
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return found
@@ -197,18 +227,13 @@ NO_SNIPPET = Snippet("", ())
 class Candidate(Struct, frozen=True):
     """A text that may match."""
 
-    key: TextKey
+    text: Proposal
+    """With where its line is, if it is in a file."""
     kind: str
-    ordinal: int
-    block: int
     setting: Setting
     """As far as it is known without much ado."""
-    complete: Callable[[Candidate], tuple[Hit, Setting] | None]
+    complete: Callable[[], tuple[Hit, Setting] | None]
     """Looks up where it stands; None if it is not there any more."""
-    place: Place | None = None
-    """Where its line is."""
-    length: int = 0
-    """Of its line, in bytes."""
     delivery: HookDelivery | None = None
     """The hook delivery that it is of."""
 
@@ -245,7 +270,7 @@ def collect_page(
         hit = verifier.find(candidate)
         if hit is not None:
             hits.append(hit)
-        last = candidate.key
+        last = candidate.text.key
     following = None
     if more and last is not None:
         following = encode_cursor(Cursor(last) if base is None else Cursor(base.key, seen))
@@ -273,7 +298,7 @@ class _Verifier:
         normal = self._matcher.normalise(text)
         if not self._matcher.may_match(normal, replace(candidate.setting, branch=branch)):
             return None
-        completed = candidate.complete(candidate)
+        completed = candidate.complete()
         if completed is None:
             return None
         hit, setting = completed
@@ -283,13 +308,9 @@ class _Verifier:
 
     def _read(self, candidate: Candidate) -> tuple[str | None, str | None]:
         """Return a text and its branch of git; no text for what cannot be a hit."""
-        kind, ordinal = candidate.kind, candidate.ordinal
+        kind, text = candidate.kind, candidate.text
         if candidate.delivery is not None:
             told = read_delivery(candidate.delivery)
-            return told[ordinal].text if ordinal < len(told) else None, None
-        if candidate.place is None:
-            raise KeyError(candidate.key)
-        texts = self._reader.read(
-            candidate.place, candidate.length, lambda raw: self._sieve.lets_through(raw, kind)
-        )
-        return (None, None) if texts is None else (texts.find(kind, candidate.block, ordinal), texts.branch)
+            return told[text.ordinal].text if text.ordinal < len(told) else None, None
+        texts = self._reader.read(text, lambda raw: self._sieve.lets_through(raw, kind))
+        return (None, None) if texts is None else (texts.find(kind, text.block, text.ordinal), texts.branch)

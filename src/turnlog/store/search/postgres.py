@@ -37,9 +37,7 @@ from turnlog.store.model import Scope
 from turnlog.store.search.index import (
     HOOKS,
     RANKED,
-    Counts,
     Fragment,
-    Proposal,
     ReadBytes,
     TextRows,
     build_wanted,
@@ -52,7 +50,9 @@ from turnlog.store.search.normal_form import is_spaceless
 from turnlog.store.search.paging import (
     Cancelled,
     Candidate,
+    Counts,
     Cursor,
+    Proposal,
     SearchOrder,
     SearchPage,
     TextKey,
@@ -119,6 +119,8 @@ goes that a text has which is just being written."""
 
 class PostgresTextIndex:
     """The index in tables of a PostgreSQL database."""
+
+    sharding = None
 
     def create(self, connection: Any) -> None:
         """Make the tables."""
@@ -208,7 +210,7 @@ class PostgresTextIndex:
             walk = Walk(
                 connection.driver, scope, query, around, wanted, is_ranked=order is SearchOrder.RELEVANCE
             )
-            reader = TextReader(read, scope)
+            reader = TextReader(read)
             base: Cursor | None = None
             if order is SearchOrder.NEWEST:
                 proposals = walk.propose(None if after is None else after.key)
@@ -557,7 +559,7 @@ _ANYTHING = "true"
 """The condition that all texts fulfil."""
 
 
-class Leaf(Struct, frozen=True, gc=False):
+class TermLookup(Struct, frozen=True, gc=False):
     """One term, as the index sees it, in numbers of words.
 
     A text must have all words; a fragment stands for all words that it can be a part of, of which the text must
@@ -586,11 +588,11 @@ class Leaf(Struct, frozen=True, gc=False):
         return _join(clauses)
 
 
-def build_leaf(driver: psycopg.Connection[Any], term: Term) -> Leaf:
+def build_lookup(driver: psycopg.Connection[Any], term: Term) -> TermLookup:
     """Return what the index is to be asked for a term."""
     wanted = build_wanted(term)
     parts = [list_words(driver, fragment, _MOST_PARTS) for fragment in wanted.fragments]
-    return Leaf(
+    return TermLookup(
         tuple(map(number_word, (*wanted.words, *wanted.beginnings))),
         tuple(frozenset(map(number_word, part)) for part in parts if part is not None),
     )
@@ -673,13 +675,12 @@ class Walk:
         """Begin with nothing looked at; about so many texts are `wanted`."""
         self._driver = driver
         self._around = around
-        self._leaves = {term: build_leaf(driver, term) for term in list_asked(query.root)}
-        self._is_wide = any(len(part) > _WIDE for leaf in self._leaves.values() for part in leaf.parts)
+        self._lookups = {term: build_lookup(driver, term) for term in list_asked(query.root)}
+        self._is_wide = any(len(part) > _WIDE for lookup in self._lookups.values() for part in lookup.parts)
         self._is_ranked = is_ranked
         self._listed = max(_LISTED, min(wanted, _LARGEST))
         since, until = self._around.limits
-        self._asks_sessions = self._around.asks_sessions
-        generations = self._list_generations(scope, since)
+        generations = self._list_generations(scope)
         self._is_narrow = generations is not None
         states = around.list_states()
         self._values: dict[str, Any] = {
@@ -692,7 +693,7 @@ class Walk:
         }
         times = {"t.time >= %(since)s": since > 0, "t.time < %(until)s": until is not None}
         self._parts = {
-            "words": _build_clause(query.root, lambda term: self._leaves[term].build(self._values)),
+            "words": _build_clause(query.root, lambda term: self._lookups[term].build(self._values)),
             "others": _join(clause for clause, is_asked in others.items() if is_asked),
             "times": _join(clause for clause, is_asked in times.items() if is_asked),
             "more": ", t.words, t.counts" if is_ranked else "",
@@ -701,9 +702,7 @@ class Walk:
     def propose(self, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
         for proposal in self._propose(_NEWEST if before is None else before[:2]):
-            if not self._asks_sessions or self._around.may_have_hits(
-                proposal.generation, proposal.time, proposal.time
-            ):
+            if self._around.generations is None or proposal.generation in self._around.generations:
                 yield proposal
 
     def _propose(self, place: tuple[int, int] | None) -> Iterator[Proposal]:
@@ -754,17 +753,16 @@ class Walk:
         if self._is_ranked:
             words, found = more
             having = dict.fromkeys(words, 1) if found is None else dict(zip(words, found, strict=True))
-            counts = tuple(leaf.count(having, cells) for leaf in self._leaves.values())
+            counts = tuple(lookup.count(having, cells) for lookup in self._lookups.values())
         key, is_error = (time, id, 0), bool(state & 1)
         return Proposal(key, generation, number, ordinal, block, state >> 1, is_error, time, cells, counts)
 
-    def _list_generations(self, scope: Scope, since: int) -> list[int] | None:
+    def _list_generations(self, scope: Scope) -> list[int] | None:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""
-        if scope.viewer is None and not self._asks_sessions:
+        kept = self._around.generations
+        if kept is not None:
+            return sorted(kept) if len(kept) <= _FEW else None
+        if scope.viewer is None:
             return None
-        most = None if self._asks_sessions else _FEW + 1
-        found = [number for (number,) in self._driver.execute(_GENERATIONS, (scope.owner, most))]
-        found.append(HOOKS)
-        if self._asks_sessions:
-            found = [number for number in found if self._around.may_have_hits(number, since, since)]
-        return found if len(found) <= _FEW else None
+        found = [number for (number,) in self._driver.execute(_GENERATIONS, (scope.owner, _FEW + 1))]
+        return [*found, HOOKS] if len(found) < _FEW else None

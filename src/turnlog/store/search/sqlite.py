@@ -20,7 +20,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
-from itertools import chain, islice
+from importlib import import_module
+from itertools import chain, islice, repeat
+from operator import attrgetter
 from typing import Any
 
 import apsw
@@ -31,9 +33,9 @@ from turnlog.store.model import Scope
 from turnlog.store.search.index import (
     HOOKS,
     RANKED,
-    Chapter,
     Fragment,
-    Proposal,
+    IndexSharding,
+    KnownChapters,
     ReadBytes,
     TextRows,
     build_possible,
@@ -47,6 +49,7 @@ from turnlog.store.search.paging import (
     Cancelled,
     Candidate,
     Cursor,
+    Proposal,
     SearchOrder,
     SearchPage,
     TextKey,
@@ -61,6 +64,12 @@ from turnlog.store.search.text_context import TextContext
 
 class SqliteTextIndex(IndexTables):
     """The index in SQLite's FTS5."""
+
+    @property
+    def sharding(self) -> IndexSharding:
+        """How others than the writer may index texts; it is loaded by those who do."""
+        found: IndexSharding = import_module("turnlog.store.search.sqlite_shards").SqliteSharding()
+        return found
 
     def search(
         self,
@@ -110,21 +119,26 @@ class Searcher:
         runs = self._directory.load(scope)
         rows.use_chapters(self._directory.load_chapters(scope))
         self._vocabulary.load()
-        leaves = {term: build_leaf(self._connection, self._vocabulary, term) for term in list_asked(query.root)}
+        lookups = {
+            term: build_lookup(self._connection, self._vocabulary, term) for term in list_asked(query.root)
+        }
         around = TextContext(rows, matcher)
         walk = Walk(
             self._connection,
             query.root,
-            leaves,
+            lookups,
             around.list_states(),
             self._directory.visited,
             is_ranked=order is SearchOrder.RELEVANCE,
         )
-        reader = TextReader(read, scope)
+        reader = TextReader(read)
+        since, until = around.limits
+        if around.generations is not None:
+            runs = [run for run in runs if run.generation in around.generations]
 
         def keep(run: Run) -> bool:
             stop_if(cancelled)
-            return around.may_have_hits(run.generation, run.oldest, run.newest)
+            return run.newest >= since and (until is None or run.oldest < until)
 
         if order is SearchOrder.NEWEST:
             found = walk.propose(runs, keep, None if after is None else after.key)
@@ -191,7 +205,7 @@ class Directory:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._runs: dict[Scope, list[Run]] = {}
-        self._chapters: tuple[Scope | None, dict[int, Chapter | None]] = None, {}
+        self._chapters: tuple[Scope | None, KnownChapters] = None, KnownChapters()
         self.visited: dict[int, tuple[int, int]] = {}
         """How many texts runs have, and in which states, as bits, by the runs' numbers."""
         self._version: object = None
@@ -200,7 +214,7 @@ class Directory:
         """Return all runs, newest first."""
         version = self._connection.pragma("data_version")
         if version != self._version:
-            self._chapters, self.visited, self._version = (None, {}), {}, version
+            self._chapters, self.visited, self._version = (None, KnownChapters()), {}, version
             self._runs.clear()
         if scope not in self._runs and len(self._runs) >= _KEPT:
             self._runs.clear()
@@ -208,10 +222,10 @@ class Directory:
             self._runs[scope] = [Run(*row) for row in self._connection.execute(_QUERY, (scope.owner,))]
         return self._runs[scope]
 
-    def load_chapters(self, scope: Scope) -> dict[int, Chapter | None]:
+    def load_chapters(self, scope: Scope) -> KnownChapters:
         """Return the files that were looked up since something was written, if it was for the same scope."""
         if self._chapters[0] != scope:
-            self._chapters = scope, {}
+            self._chapters = scope, KnownChapters()
         return self._chapters[1]
 
 
@@ -224,7 +238,7 @@ _WIDE = 12
 """From how many words on an expression is better asked once than for run after run."""
 
 
-class Leaf:
+class TermLookup:
     """One term, as the index sees it."""
 
     def __init__(
@@ -261,6 +275,11 @@ class Leaf:
     def is_wide(self) -> bool:
         """Whether it stands for so many words that it is better asked once than for run after run."""
         return self.has_beginnings or sum(map(len, self._parts)) > _WIDE
+
+    @property
+    def known(self) -> int:
+        """In how many cells it may be, if these are listed; else more than any."""
+        return _NO_CELL if self._known is None else len(self._known)
 
     def enumerate(self, most: int) -> list[int] | None:
         """Return all cells where it may be, in order; None if they are more than `most`."""
@@ -336,12 +355,12 @@ class Leaf:
         return found
 
 
-def build_leaf(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> Leaf:
+def build_lookup(connection: apsw.Connection, vocabulary: Vocabulary, term: Term) -> TermLookup:
     """Return what the index is to be asked for a term."""
     wanted = build_wanted(term)
     parts = [found for each in wanted.fragments if (found := _list_words(vocabulary, each)) is not None]
     listed = vocabulary.listed if wanted.fragments else None
-    return Leaf(connection, wanted.words, wanted.beginnings, parts, listed, vocabulary.first_waiting)
+    return TermLookup(connection, wanted.words, wanted.beginnings, parts, listed, vocabulary.first_waiting)
 
 
 def _list_words(vocabulary: Vocabulary, fragment: Fragment) -> list[str] | None:
@@ -349,13 +368,14 @@ def _list_words(vocabulary: Vocabulary, fragment: Fragment) -> list[str] | None:
     return vocabulary.list_words(before + fragment.text + behind, _MOST_WORDS)
 
 
-def _choose_by(cells: list[int], runs: Iterable[Run]) -> Iterator[Run]:
-    """Yield the runs that may have some of the cells."""
-    count = len(cells)
-    for run in runs:
-        at = bisect_left(cells, run.first_cell)
-        if at < count and cells[at] <= run.last_cell:
-            yield run
+def _choose_by(required: list[list[int]], runs: Iterator[Run]) -> Iterator[Run]:
+    """Yield the runs that may have some cells of each list."""
+    lists = [[*cells, _NO_CELL] for cells in required]
+    while some := list(islice(runs, _CHOSEN_AT_ONCE)):
+        for cells in lists:
+            places = map(bisect_left, repeat(cells), map(_first_cell, some))
+            some = [run for run, at in zip(some, places, strict=True) if cells[at] <= run.last_cell]
+        yield from some
 
 
 def _join(words: Sequence[str]) -> str:
@@ -385,6 +405,10 @@ _PASSED = 16
 """To tell that a run cannot have hits takes the time of so many texts."""
 _RUNS_AT_ONCE = 32
 """How many runs are read at once, once it is known that one page takes more than a few."""
+_CHOSEN_AT_ONCE = 1024
+"""How many runs are held against lists of cells at once."""
+_NO_CELL = 1 << 62
+_first_cell = attrgetter("first_cell")
 
 
 Keep = Callable[[Run], bool]
@@ -398,7 +422,7 @@ class Walk:
         self,
         connection: apsw.Connection,
         root: Node,
-        leaves: dict[Term, Leaf],
+        lookups: dict[Term, TermLookup],
         states: Collection[int],
         visited: dict[int, tuple[int, int]],
         *,
@@ -410,18 +434,19 @@ class Walk:
         """
         self._connection = connection
         self._root = root
-        self._leaves = leaves
+        self._lookups = lookups
         self._is_ranked = is_ranked
         self._states = frozenset(states)
         self._bits = sum(1 << state for state in self._states)
         self._visited = visited
-        self._is_possible = build_possible(root, list(leaves))
-        self._needs_any = not self._is_possible((0,) * len(leaves))
+        self._is_possible = build_possible(root, list(lookups))
+        self._needs_any = not self._is_possible((0,) * len(lookups))
         """Whether a text without any of the terms cannot match."""
         parts = root.parts if isinstance(root, And) else (root,)
-        self._needed = [term for term in leaves if term in parts]
+        self._needed = [term for term in lookups if term in parts]
         """Terms that a text must have; the first ones are the longest, and mostly the rarest."""
         self._needed.sort(key=lambda term: len(term.needle), reverse=True)
+        self._is_counted = is_ranked or len(self._needed) < len(lookups)
         self.texts = 0
         """How many texts were in the runs that were visited."""
 
@@ -445,19 +470,17 @@ class Walk:
 
     def _choose(self, runs: Iterable[Run], keep: Keep) -> Iterator[Run]:
         """Yield the runs that may have hits, and list the cells of the query when that is faster."""
-        leaves = self._leaves.values()
-        at_once = self._is_ranked or any(leaf.has_beginnings for leaf in leaves)
+        lookups = self._lookups.values()
+        at_once = self._is_ranked or any(lookup.has_beginnings for lookup in lookups)
         wide = _WIDE_STAGES_AT_ONCE if at_once else _WIDE_STAGES
-        stages = list(wide if any(leaf.is_wide for leaf in leaves) else _STAGES)
+        stages = list(wide if any(lookup.is_wide for lookup in lookups) else _STAGES)
         passed, left = 0, iter(runs)
         for run in left:
             if stages and self.texts + passed >= stages[0][0]:
                 required = self._list_cells(stages.pop(0)[1])
                 if required:
-                    left = chain((run,), left)
-                    for cells in required:
-                        left = _choose_by(cells, left)
-                    yield from (each for each in left if keep(each) and self._may_match(each))
+                    chosen = _choose_by(required, chain((run,), left))
+                    yield from (each for each in chosen if keep(each) and self._may_match(each))
                     return
             if not keep(run):
                 passed += 0 if self._is_ranked else _PASSED
@@ -485,17 +508,19 @@ class Walk:
         if found is None:
             return []
         required = [found]
-        for term, leaf in self._leaves.items():
+        # What is rarest leaves the fewest texts to look for the others in.
+        for term, lookup in self._lookups.items():
             # To list what is common takes less time than to ask for it in that many runs.
             worth = _WORTH_RANKED if self._is_ranked else _WORTH
-            cells = leaf.enumerate(min(most, worth * len(found)))
+            cells = lookup.enumerate(min(most, worth * len(found)))
             if cells is not None and term in self._needed:
                 required.append(cells)
+        self._needed.sort(key=lambda term: self._lookups[term].known)
         return required
 
     def _enumerate(self, node: Node, most: int) -> list[int] | None:
         if isinstance(node, Term):
-            return self._leaves[node].enumerate(most)
+            return self._lookups[node].enumerate(most)
         if isinstance(node, And):
             best: list[int] | None = None
             for part in node.parts:
@@ -517,33 +542,43 @@ class Walk:
             if not bits & self._bits:
                 return
         columns: dict[Term, dict[int, int]] = {}
-        wanted: Collection[int] | None = None
+        states = texts.states
+        wanted: Collection[int] = {at: 0 for at, state in enumerate(states) if state in self._states}
         for term in self._needed:
-            column = columns[term] = self._count(run, texts, self._leaves[term])
-            wanted = column.keys() if wanted is None else wanted & column.keys()
+            columns[term] = wanted = self._count(run, texts, self._lookups[term], wanted)
             if not wanted:
                 return
-        for term in self._leaves.keys() - columns.keys():
-            columns[term] = self._count(run, texts, self._leaves[term])
-        if wanted is None:
-            wanted = set().union(*columns.values()) if self._needs_any else range(len(texts))
-        ordered = [columns[term] for term in self._leaves]
-        for position in sorted(wanted):
+        for term in self._lookups.keys() - columns.keys():
+            columns[term] = self._count(run, texts, self._lookups[term], wanted)
+        if self._needs_any and not self._needed:
+            wanted = set().union(*columns.values())
+        # Where all terms must be there, nothing is left to decide.
+        ordered = [columns[term] for term in self._lookups] if self._is_counted else []
+        for position in wanted:
             key = texts.time(position), run.id, position
-            if texts.states[position] in self._states and (before is None or key < before):
-                counts = tuple(column.get(position, 0) for column in ordered)
-                if self._is_possible(counts):
-                    text = texts.get(position)
-                    yield Proposal(
-                        key, run.generation, text.number, text.ordinal, text.block, text.kind, text.is_error,
-                        text.time, text.cells, counts,
-                    )  # fmt: skip
+            if before is not None and key >= before:
+                continue
+            counts = tuple([column.get(position, 0) for column in ordered])
+            if not ordered or self._is_possible(counts):
+                text = texts.get(position)
+                yield Proposal(
+                    key, run.generation, text.number, text.ordinal, text.block, text.kind, text.is_error,
+                    text.time, text.cells, counts, text.offset, text.length,
+                )  # fmt: skip
 
-    def _count(self, run: Run, texts: RunTexts, leaf: Leaf) -> dict[int, int]:
-        """Return in how many cells of each text a term may be."""
+    def _count(self, run: Run, texts: RunTexts, lookup: TermLookup, wanted: Collection[int]) -> dict[int, int]:
+        """Return in how many cells of each text a term may be, of those that are wanted."""
+        cells, firsts, sizes = lookup.find(run.first_cell, run.last_cell), texts.firsts, texts.sizes
         found: dict[int, int] = {}
-        for cell in leaf.find(run.first_cell, run.last_cell):
-            at = bisect_right(texts.firsts, cell) - 1
-            if at >= 0 and cell < texts.firsts[at] + texts.sizes[at]:
+        if len(wanted) < len(cells):
+            for at in wanted:
+                first = bisect_left(cells, firsts[at])
+                count = bisect_left(cells, firsts[at] + sizes[at], first) - first
+                if count:
+                    found[at] = count
+            return found
+        for cell in cells:
+            at = bisect_right(firsts, cell) - 1
+            if at >= 0 and cell < firsts[at] + sizes[at]:
                 found[at] = found.get(at, 0) + 1
-        return found
+        return {at: count for at, count in found.items() if at in wanted}

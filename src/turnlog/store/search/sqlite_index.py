@@ -16,17 +16,19 @@ up, and compared with those of the text that it should be of.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import accumulate, chain, islice, pairwise
-from operator import add
+from itertools import accumulate, chain, islice, repeat
+from math import gcd
+from operator import add, sub
 from typing import Any
 
 import apsw
 from msgspec import Struct, msgpack
+from msgspec.structs import astuple
 
-from turnlog.store.batch import TextFact
+from turnlog.store.batch import TextFact, TextRun
 from turnlog.store.frames import compress, compress_pieces, decompress, open_compressed
 from turnlog.store.search.texts import TOKENIZER
 
@@ -110,7 +112,7 @@ class IndexTables:
         driver = connection.driver
         for generation in generations:
             for number, texts in _list_runs(driver, generation):
-                _delete_cells(driver, texts)
+                delete_cells(driver, texts)
                 driver.execute("DELETE FROM text_runs WHERE id = ?", (number,))
 
     def delete_lines(self, connection: Any, generation: int, numbers: Iterable[int]) -> None:
@@ -120,10 +122,10 @@ class IndexTables:
         for number, texts in _list_runs(driver, generation):
             kept = [text for text in texts if text.number not in gone]
             if len(kept) < len(texts):
-                _delete_cells(driver, [text for text in texts if text.number in gone])
-                if kept:
-                    _write_run(driver, number, generation, kept)
-                else:
+                delete_cells(driver, [text for text in texts if text.number in gone])
+                for run in build_runs(kept):
+                    _replace_run(driver, number, run)
+                if not kept:
                     driver.execute("DELETE FROM text_runs WHERE id = ?", (number,))
 
     def settle(self, connection: Any) -> bool | None:
@@ -135,7 +137,7 @@ class IndexTables:
         driver = connection.driver
         state = dict(driver.execute("SELECT name, value FROM search_state"))
         merging = state.get("merging-cell")
-        if merging is not None and _merge(driver, _PAGES):
+        if merging is not None and merge_some(driver, _PAGES):
             return False
         if merging is None:
             index_new_cells(driver)
@@ -144,7 +146,7 @@ class IndexTables:
         is_much = fresh > max(_UNLISTED, merging // 4)
         is_worth_it = fresh > _UNLISTED and _count_segments(driver) > _FEW_SEGMENTS
         # What is negative makes one segment of all there are; else small ones go together, and large ones stay.
-        if "merging-cell" not in state and is_worth_it and _merge(driver, -_PAGES if is_much else _PAGES):
+        if "merging-cell" not in state and is_worth_it and merge_some(driver, -_PAGES if is_much else _PAGES):
             driver.execute("INSERT INTO search_state VALUES ('merging-cell', ?)", (merging,))
             return False
         driver.execute("DELETE FROM search_state WHERE name = 'merging-cell'")
@@ -185,44 +187,62 @@ class IndexTables:
 
 
 def _write(connection: apsw.Connection, generation: int, texts: list[TextFact]) -> None:
-    following = find_next_cell(connection)
-    placed = []
-    for text in texts:
-        place = text.number, text.ordinal, text.block, text.kind, text.is_error, text.time
-        placed.append(Text(*place, following, len(text.cells)))
-        following += len(text.cells)
-    _write_runs(connection, generation, placed)
+    _write_runs(connection, generation, place_texts(texts, find_next_cell(connection)))
     # The cells of a very long text are read when they are written.
     cells = chain.from_iterable(text.cells for text in texts)
     while some := tuple(islice(cells, _CELLS_AT_ONCE)):
         add_cells(connection, some)
 
 
+def place_texts(texts: Iterable[TextFact], following: int) -> list[Text]:
+    """Return texts as the index knows them, with cells from a number on."""
+    placed = []
+    for text in texts:
+        place = text.number, text.ordinal, text.block, text.kind, text.is_error, text.time
+        placed.append(Text(*place, following, len(text.cells), text.offset, text.length))
+        following += len(text.cells)
+    return placed
+
+
+def build_runs(texts: Sequence[Text]) -> Iterator[TextRun]:
+    """Yield texts, in order, in runs."""
+    start = 0
+    for at in range(1, len(texts) + 1):
+        if at < len(texts) and at - start < RUN_SIZE:
+            text = texts[at]
+            if text.first_cell + text.cells - texts[start].first_cell <= _SPAN:
+                continue
+        some, start = texts[start:at], at
+        if some:
+            times = [text.time for text in some]
+            last = some[-1].first_cell + some[-1].cells - 1
+            yield TextRun(some[0].first_cell, last, max(times), min(times), pack_run(some))
+
+
 def _write_runs(connection: apsw.Connection, generation: int, texts: list[Text]) -> None:
-    number, held = None, list[Text]()
+    """Add texts to the last run of a generation, as many as it takes, and the others as new ones."""
     query = "SELECT id, texts FROM text_runs WHERE generation = ? ORDER BY id DESC LIMIT 1"
+    number, held = None, list[Text]()
     for last, data in connection.execute(query, (generation,)):
         last_texts = unpack_run(data)
         if len(last_texts) < RUN_SIZE:
             number, held = last, last_texts
-    for text in texts:
-        if held and (len(held) >= RUN_SIZE or text.first_cell + text.cells - held[0].first_cell > _SPAN):
-            _write_run(connection, number, generation, held)
-            number, held = None, []
-        held.append(text)
-    _write_run(connection, number, generation, held)
+    for run in build_runs([*held, *texts]):
+        if number is None:
+            insert_run(connection, generation, run)
+        else:
+            _replace_run(connection, number, run)
+            number = None
 
 
-def _write_run(connection: apsw.Connection, number: int | None, generation: int, texts: Sequence[Text]) -> None:
-    """Write a run in the place of one that is there, or as a new one."""
-    times = [text.time for text in texts]
-    last = texts[-1].first_cell + texts[-1].cells - 1
-    values = texts[0].first_cell, last, max(times), min(times), pack_run(texts)
-    if number is None:
-        connection.execute("INSERT INTO text_runs VALUES (NULL, ?, ?, ?, ?, ?, ?)", (generation, *values))
-    else:
-        columns = "(first_cell, last_cell, newest, oldest, texts) = (?, ?, ?, ?, ?)"
-        connection.execute(f"UPDATE text_runs SET {columns} WHERE id = ?", (*values, number))
+def insert_run(connection: apsw.Connection, generation: int, run: TextRun) -> None:
+    """Add a run behind those of a generation."""
+    connection.execute("INSERT INTO text_runs VALUES (NULL, ?, ?, ?, ?, ?, ?)", (generation, *astuple(run)))
+
+
+def _replace_run(connection: apsw.Connection, number: int, run: TextRun) -> None:
+    columns = "(first_cell, last_cell, newest, oldest, texts) = (?, ?, ?, ?, ?)"
+    connection.execute(f"UPDATE text_runs SET {columns} WHERE id = ?", (*astuple(run), number))
 
 
 def _list_runs(connection: apsw.Connection, generation: int) -> Iterator[tuple[int, list[Text]]]:
@@ -231,21 +251,24 @@ def _list_runs(connection: apsw.Connection, generation: int) -> Iterator[tuple[i
         yield number, unpack_run(data)
 
 
-def _delete_cells(connection: apsw.Connection, texts: Sequence[Text]) -> None:
+def delete_cells(connection: apsw.Connection, where: Iterable[Text | TextRun]) -> None:
+    """Delete the cells of some texts, or all from the first to the last one of some runs."""
     index_new_cells(connection)
     connection.executemany(
-        "DELETE FROM cells WHERE rowid = ?",
-        ((cell,) for text in texts for cell in range(text.first_cell, text.first_cell + text.cells)),
+        "DELETE FROM cells WHERE rowid = ?", ((cell,) for each in where for cell in each.own_cells)
     )
 
 
 RUN_SIZE = 128
 """How many texts a run has at most."""
+_MILLISECOND = 1000
+"""As times of lines are mostly told; times are kept in microseconds."""
 
 _encode = msgpack.Encoder().encode
-_decode = msgpack.Decoder(
-    tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[int]]
-).decode
+_Columns = tuple[
+    list[int], list[int], list[int], list[int], int, list[int], list[int], list[int], list[int], list[int]
+]
+_decode = msgpack.Decoder(_Columns).decode
 
 
 class Text(Struct, frozen=True, gc=False):
@@ -260,60 +283,79 @@ class Text(Struct, frozen=True, gc=False):
     time: int
     first_cell: int
     cells: int
+    offset: int
+    """Where its line begins in its file, and how long that is."""
+    length: int
+
+    @property
+    def own_cells(self) -> range:
+        """The numbers of its cells."""
+        return range(self.first_cell, self.first_cell + self.cells)
 
 
 class RunTexts:
     """The texts of a run, as columns: a search looks at few of them."""
 
     def __init__(self, data: bytes) -> None:
-        numbers, self._ordinals, self._blocks, self.states, times, steps, self.sizes = _decode(data)
+        (
+            self._numbers_apart, self._ordinals, self._blocks, self.states, self._unit, self._times_apart,
+            self._cells_apart, self.sizes, self._lines_apart, self._lengths,
+        ) = _decode(data)  # fmt: skip
         """`states` are kinds, times two, and one for an error; `sizes` say how many cells each text has."""
-        self._number_steps, self._time_steps, self._cell_steps = numbers, times, steps
 
     @cached_property
     def firsts(self) -> list[int]:
         """The first cell of each text."""
-        return list(accumulate(map(add, self._cell_steps, (0, *self.sizes[:-1]))))
+        return _begin(self._cells_apart, self.sizes)
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        return _begin(self._lines_apart, self._lengths)
 
     @cached_property
     def _numbers(self) -> list[int]:
-        return list(accumulate(self._number_steps))
+        return list(accumulate(self._numbers_apart))
 
     @cached_property
     def _times(self) -> list[int]:
-        return list(accumulate(self._time_steps))
+        return list(accumulate(self._times_apart))
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def time(self, position: int) -> int:
         """Return the time of a text."""
-        return self._times[position]
+        time: int = self._times[position] * self._unit
+        return time
 
     def get(self, position: int) -> Text:
         """Return a text."""
         state = self.states[position]
+        ordinal = self._ordinals[position] if self._ordinals else 0
         return Text(
-            self._numbers[position], self._ordinals[position], self._blocks[position], state >> 1,
-            bool(state & 1), self._times[position], self.firsts[position], self.sizes[position],
+            self._numbers[position], ordinal, self._blocks[position] if self._blocks else ordinal, state >> 1,
+            bool(state & 1), self.time(position), self.firsts[position], self.sizes[position],
+            self._offsets[position], self._lengths[position],
         )  # fmt: skip
 
 
 def pack_run(texts: Sequence[Text]) -> bytes:
     """Return the texts of a run as bytes."""
-    firsts, after = [], 0
-    for text in texts:
-        firsts.append(text.first_cell - after)
-        after = text.first_cell + text.cells
+    ordinals, blocks = [text.ordinal for text in texts], [text.block for text in texts]
+    unit = gcd(_MILLISECOND, *(text.time for text in texts))
+    sizes, lengths = [text.cells for text in texts], [text.length for text in texts]
     return _encode(
         (
-            _steps(text.number for text in texts),
-            [text.ordinal for text in texts],
-            [text.block for text in texts],
+            _part([text.number for text in texts]),
+            ordinals if any(ordinals) else [],
+            blocks if blocks != ordinals else [],
             [text.kind * 2 + text.is_error for text in texts],
-            _steps(text.time for text in texts),
-            firsts,
-            [text.cells for text in texts],
+            unit,
+            _part([text.time // unit for text in texts]),
+            _part([text.first_cell for text in texts], sizes),
+            sizes,
+            _part([text.offset for text in texts], lengths),
+            lengths,
         )
     )
 
@@ -324,9 +366,35 @@ def unpack_run(data: bytes) -> list[Text]:
     return [run.get(position) for position in range(len(run))]
 
 
-def _steps(numbers: Iterable[int]) -> list[int]:
-    found = list(numbers)
-    return found[:1] + [second - first for first, second in pairwise(found)]
+_FormerColumns = tuple[list[int], list[int], list[int], list[int], list[int], list[int], list[int]]
+
+
+def place_lines(connection: apsw.Connection, find: Callable[[int, int], tuple[int, int]]) -> None:
+    """Note where lines begin and how long they are in runs that don't say it; `find` looks a line up."""
+    decode = msgpack.Decoder(_FormerColumns).decode
+    for [number] in list(connection.execute("SELECT id FROM text_runs ORDER BY generation, id")):
+        query = "SELECT generation, texts FROM text_runs WHERE id = ?"
+        [(generation, data)] = connection.execute(query, (number,))
+        numbers, ordinals, blocks, states, times, cells, sizes = decode(data)
+        lines = list(accumulate(numbers))
+        known = {line: find(generation, line) for line in dict.fromkeys(lines)}
+        texts = [
+            Text(line, ordinal, block, state >> 1, bool(state & 1), time, first, size, *known[line])
+            for line, ordinal, block, state, time, first, size in zip(
+                lines, ordinals, blocks, states, accumulate(times), _begin(cells, sizes), sizes, strict=True
+            )
+        ]
+        connection.execute("UPDATE text_runs SET texts = ? WHERE id = ?", (pack_run(texts), number))
+
+
+def _part(starts: list[int], sizes: Iterable[int] = repeat(0)) -> list[int]:
+    """Return how far each start is from the end of what is before it."""
+    return list(map(sub, starts, chain((0,), map(add, starts, sizes))))
+
+
+def _begin(apart: list[int], sizes: list[int]) -> list[int]:
+    """Return the starts of which `_part` made something."""
+    return list(accumulate(map(add, apart, chain((0,), sizes))))
 
 
 _FEW = 16
@@ -429,7 +497,7 @@ def split_words(connection: apsw.Connection, texts: Iterable[str]) -> Iterable[s
         yield from map(str, words)
 
 
-def _merge(connection: apsw.Connection, pages: int) -> bool:
+def merge_some(connection: apsw.Connection, pages: int) -> bool:
     """Merge some pages of segments; return whether there were any. New ones go where the old ones were."""
     before = connection.total_changes()
     connection.execute("INSERT INTO cells (cells, rank) VALUES ('merge', ?)", (pages,))
@@ -583,13 +651,11 @@ def _compare(
         found = stored.pop((text.number, text.ordinal), None)
         if found is None:
             yield f"{called} is missing"
-        elif (found.block, found.kind, found.is_error, found.time, found.cells) != (
-            text.block,
-            text.kind,
-            text.is_error,
-            text.time,
-            len(text.cells),
-        ):
+        elif (
+            found.block, found.kind, found.is_error, found.time, found.cells, found.offset, found.length
+        ) != (
+            text.block, text.kind, text.is_error, text.time, len(text.cells), text.offset, text.length
+        ):  # fmt: skip
             yield f"{called} differs"
         elif list(sums[found.first_cell : found.first_cell + found.cells]) != [
             _sum_words(connection, cell) for cell in text.cells

@@ -5,19 +5,20 @@ An engine looks up the rows (`TextRows`); what they mean is the same for every e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET, json
 from msgspec.structs import replace
 
-from turnlog.store.catalogue.database import INDEXED, Connection, Row, unpack_text
+from turnlog.store.catalogue.database import INDEXED, Connection, Row, pack_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
 from turnlog.store.catalogue.segments import SegmentCache, SourceReader, load_segment
 from turnlog.store.model import Place, Scope
-from turnlog.store.search.index import HOOKS, Chapter, Delivery, Proposal, TextRows
+from turnlog.store.search.index import HOOKS, Chapter, Delivery, KnownChapters, Proposal, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
 from turnlog.store.search.matcher import Matcher, Setting
 from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit
@@ -25,7 +26,7 @@ from turnlog.store.search.texts import KINDS
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter as Records
 from turnlog.transcripts.queries.chapters import ChapterFacts
-from turnlog.transcripts.segments import AGENTS, SEGMENT, CallRecord, LineRecord, MessageRecord, Segment
+from turnlog.transcripts.segments import AGENTS, SEGMENT, CallRecord, MessageRecord, Segment
 
 _TOOLS = frozenset({"tool-input", "tool-output"})
 _HOOK = "hook"
@@ -52,20 +53,16 @@ class TextContext:
         self._rows = rows
         self._matcher = matcher
         names = {each.name for each in _list_filters(matcher.query.root)}
+        self._has_filters = bool(names)
         self._asks_more = not names.isdisjoint(_LOOKED_UP)
         self._asks_calls = not names.isdisjoint(_OF_CALLS)
         self._asks_branch = "branch" in names
         asked = [field for name, field in _OF_SESSIONS.items() if name in names]
         self._tell: Callable[[Chapter], object] = attrgetter(*asked) if asked else lambda chapter: None
-        self.asks_sessions = bool(asked)
-        """Whether filters ask for what texts have from their sessions."""
-        if self.asks_sessions:
-            rows.load_chapters()
         self.limits = _find_limits(matcher.query.root)
         """From when on, and before when, all hits are."""
-        self._kept: dict[int, bool] = {}
-        self._judged: dict[object, bool] = {}
-        """What came of files that filters cannot tell apart: most are of a few projects."""
+        self.generations = self._list_generations() if asked else None
+        """The files that may have hits, as far as their sessions tell; None if nothing is asked of sessions."""
 
     def list_states(self) -> list[int]:
         """Return the kinds of texts that may match, times two, and one more for errors."""
@@ -77,62 +74,50 @@ class TextContext:
                     found.append(number * 2 + is_error)
         return found
 
-    def may_have_hits(self, generation: int, oldest: int, newest: int) -> bool:
-        """Tell whether texts of a file, of such times, may be hits, as far as session and times tell."""
-        since, until = self.limits
-        if newest < since or (until is not None and oldest >= until):
-            return False
-        known = self._kept.get(generation)
-        if known is None:
-            known = self._kept[generation] = self._judge_generation(generation)
-        return known
-
     def build(self, proposal: Proposal) -> Candidate | None:
         """Return a text with where it stands; None if filters leave it out."""
         kind = KINDS[proposal.kind]
         setting = Setting(kind=kind, is_error=proposal.is_error, time=proposal.time or None)
-        if self._is_out(setting):
+        if self._has_filters and self._is_out(setting):
             return None
-        candidate = Candidate(
-            proposal.key, kind, proposal.ordinal, proposal.block, setting, self._complete(proposal)
-        )
         if proposal.generation == HOOKS:
             delivery = self._rows.load_delivery(proposal.number)
-            return None if delivery is None else replace(candidate, delivery=delivery)
-        chapter = self._rows.find_chapter(proposal.generation)
-        if chapter is None or (self._asks_calls and self._is_call_out(chapter, proposal, setting)):
+            complete = partial(self._build_hook, proposal, setting)
+            return None if delivery is None else Candidate(proposal, kind, setting, complete, delivery)
+        if self._asks_calls and self._is_call_out(proposal, setting):
             return None
-        line = self._rows.find_line(proposal.generation, proposal.number)
-        if line is None:
-            return None
-        place = Place(chapter.name, chapter.generation, line[0])
-        candidate = replace(candidate, place=place, length=line[1])
+        if not proposal.length:
+            line = self._rows.find_line(proposal.generation, proposal.number)
+            if line is None:
+                return None
+            proposal = replace(proposal, offset=line[0], length=line[1])
         if not self._asks_more:
-            return candidate
+            return Candidate(proposal, kind, setting, partial(self._build, proposal, setting))
         # Looking it up is cheaper than reading the text.
-        completed = candidate.complete(candidate)
+        completed = self._build(proposal, setting)
         if completed is None or self._is_out(completed[1]):
             return None
-        return replace(candidate, setting=completed[1], complete=lambda _: completed)
+        return Candidate(proposal, kind, completed[1], lambda: completed)
 
     def _is_out(self, setting: Setting) -> bool:
         return self._matcher.matches_setting(setting) is False
 
-    def _is_call_out(self, chapter: Chapter, proposal: Proposal, setting: Setting) -> bool:
+    def _is_call_out(self, proposal: Proposal, setting: Setting) -> bool:
+        chapter = self._rows.find_chapter(proposal.generation)
+        if chapter is None:
+            return True
         call = self._rows.find_call(chapter, KINDS[proposal.kind], proposal.number, proposal.block)
         tool, path = (None, None) if call is None else (call.name, call.path)
         return self._is_out(replace(setting, tool=tool, file=path))
 
-    def _judge_generation(self, generation: int) -> bool:
-        if generation == HOOKS:
-            return not self._is_out(Setting(kind=_HOOK))
-        chapter = self._rows.find_chapter(generation)
-        if chapter is None:
-            return False
-        told = self._tell(chapter)
-        if told not in self._judged:
-            self._judged[told] = self._judge_chapter(chapter)
-        return self._judged[told]
+    def _list_generations(self) -> set[int]:
+        chapters = self._rows.load_chapters()
+        told = list(map(self._tell, chapters.values()))
+        # Filters cannot tell most files apart: they are of a few projects.
+        examples = dict(zip(told, chapters.values(), strict=True))
+        kept = {each for each, chapter in examples.items() if self._judge_chapter(chapter)}
+        found = {number for number, each in zip(chapters, told, strict=True) if each in kept}
+        return found if self._is_out(Setting(kind=_HOOK)) else {*found, HOOKS}
 
     def _judge_chapter(self, chapter: Chapter) -> bool:
         setting = Setting(
@@ -146,18 +131,17 @@ class TextContext:
         branches = (None, _NO_BRANCH, *chapter.branches)
         return not all(self._is_out(replace(setting, branch=branch)) for branch in branches)
 
-    def _complete(self, proposal: Proposal) -> Callable[[Candidate], _Found]:
-        build = self._build_hook if proposal.generation == HOOKS else self._build
-        return lambda candidate: build(proposal, candidate)
-
-    def _build(self, proposal: Proposal, candidate: Candidate) -> _Found:
-        rows, kind, place = self._rows, candidate.kind, candidate.place
+    def _build(self, proposal: Proposal, setting: Setting) -> _Found:
+        rows, kind = self._rows, KINDS[proposal.kind]
         chapter = rows.find_chapter(proposal.generation)
-        if chapter is None or place is None:
+        if chapter is None:
             return None
         call = rows.find_call(chapter, kind, proposal.number, proposal.block)
         tool, path, category = (None, None, None) if call is None else (call.name, call.path, call.category)
-        message = rows.find_message(chapter, proposal.number)
+        try:
+            message = rows.find_message(chapter, proposal.number)
+        except KeyError:
+            return None
         is_sidechain, role, model = False, None, None
         agent_id = chapter.agent_id
         if message is not None:
@@ -166,7 +150,7 @@ class TextContext:
         elif (line := rows.find_line(proposal.generation, proposal.number)) is not None:
             is_sidechain = line[2]
         setting = replace(
-            candidate.setting,
+            setting,
             project=chapter.project,
             session_ids=chapter.names,
             person=chapter.person,
@@ -186,7 +170,7 @@ class TextContext:
             project=chapter.project,
             title=chapter.title,
             source=chapter.name,
-            place=place,
+            place=Place(chapter.name, chapter.generation, proposal.offset),
             line=proposal.number,
             ordinal=proposal.ordinal,
             message=None if message is None else message.index,
@@ -202,12 +186,12 @@ class TextContext:
         )
         return hit, setting
 
-    def _build_hook(self, proposal: Proposal, candidate: Candidate) -> _Found:
+    def _build_hook(self, proposal: Proposal, setting: Setting) -> _Found:
         found = self._rows.find_delivery(proposal.number)
         if found is None:
             return None
         setting = replace(
-            candidate.setting,
+            setting,
             project=found.project,
             session_ids=(found.session_id,) if found.key is None else (found.session_id, found.key),
             person=found.person,
@@ -221,7 +205,7 @@ class TextContext:
             agents=(),
         )
         hit = Hit(
-            kind=candidate.kind,
+            kind=KINDS[proposal.kind],
             session=found.key,
             session_id=found.session_id,
             project=found.project,
@@ -267,8 +251,8 @@ FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON
 WHERE s.owner = ?
 """
 _ONE = " AND g.id = ?"
-_ALL = -1
-"""The number of no generation: all are there."""
+_ORIGIN = 11
+"""Which column behind the number has the machine."""
 _DELIVERY = f"""
 SELECT d.delivery_id, d.session_id, d.tool_name, d.origin, e.key, e.project, e.title, e.person
 FROM hook_deliveries AS d LEFT JOIN sessions AS e ON e.owner = d.owner
@@ -279,10 +263,32 @@ _MACHINES = "SELECT origin, person, host FROM machines WHERE owner = ?"
 _Spot = tuple[int | None, int | None]
 """A line and a block of it."""
 _CALLS: Mapping[str, Callable[[CallRecord], _Spot]] = {
-    "tool-input": lambda call: (call.line, call.block),
-    "tool-output": lambda call: (call.result_line, call.result_block),
+    "tool-input": attrgetter("line", "block"),
+    "tool-output": attrgetter("result_line", "result_block"),
 }
 """Where the texts of calls stand."""
+
+
+class _SegmentReader(SourceReader):
+    """Reads segments, those of which nothing is known but the number with one statement less for each file."""
+
+    def __init__(self, connection: Connection, cache: SegmentCache) -> None:
+        super().__init__(connection, cache)
+        self._peeked: dict[str, tuple[int, Segment]] = {}
+        """Of each file the segment that was looked at last."""
+
+    def peek(self, source: str, number: int) -> Segment:
+        """Return a segment, whether or not heads were listed; raises `KeyError` for one that is not there."""
+        known = self._peeked.get(source)
+        if known is None or known[0] != number:
+            known = number, load_segment(self._connection, self.sources[source], number)
+            self._peeked[source] = known
+        return known[1]
+
+    def load_segment(self, source: str, number: int) -> Segment:
+        """Return a segment; raises `KeyError` for one that is not there."""
+        known = self._peeked.get(source)
+        return super().load_segment(source, number) if known is None or known[0] != number else known[1]
 
 
 class CatalogueTextRows:
@@ -297,8 +303,8 @@ class CatalogueTextRows:
         """Begin with nothing looked up."""
         self._connection = connection
         self._scope = scope
-        self._reader = SourceReader(connection, segments)
-        self._chapters: dict[int, Chapter | None] = {}
+        self._reader = _SegmentReader(connection, segments)
+        self.use_chapters(KnownChapters())
         self._records: dict[int, Records] = {}
         self._peeked: dict[int, tuple[int, Segment]] = {}
         """Of each file the segment of lines that was looked at last."""
@@ -307,9 +313,9 @@ class CatalogueTextRows:
         self._calls: dict[tuple[int, str, int], dict[_Spot, CallRecord]] = {}
         self._agent_types: dict[int, dict[str, str | None]] = {}
 
-    def use_chapters(self, chapters: dict[int, Chapter | None]) -> None:
-        """Look up no file that is among these, by the numbers of their generations, and add the others."""
-        self._chapters = chapters
+    def use_chapters(self, known: KnownChapters) -> None:
+        """Look up no file that is among these, and add the others."""
+        self._chapters, self._all = known.each, known.all
 
     def find_chapter(self, generation: int) -> Chapter | None:
         """Return the file that a generation is of; None if it is somebody else's."""
@@ -318,62 +324,61 @@ class CatalogueTextRows:
             self._chapters[generation] = next((_unpack_chapter(row[0], row[1:]) for row in rows), None)
         return self._chapters[generation]
 
-    def load_chapters(self) -> None:
-        """Look up all files at once, for a query that asks for each where it is."""
-        if _ALL not in self._chapters:
+    def load_chapters(self) -> Mapping[int, Chapter]:
+        """Return all files by the numbers of their generations, for a query that asks for each where it is."""
+        if not self._all:
+            machines = {pack_text(origin): self._name_machine(origin) for origin in self._machines}
             for number, *row in self._connection.execute(_CHAPTER, (self._scope.owner,)):
-                chapter = _unpack_chapter(number, tuple(row))
-                self._chapters[number] = replace(chapter, machine=self._name_machine(*chapter.machine))
-            self._chapters[_ALL] = None
+                self._all[number] = _unpack_chapter(number, row, machines.get(row[_ORIGIN]))
+            self._chapters.update(self._all)
+        return self._all
 
     def find_line(self, generation: int, number: int) -> tuple[int, int, bool] | None:
         """Return where a line begins, how long it is, and whether it calls itself a sidechain's."""
         chapter = self.find_chapter(generation)
         if chapter is None:
             return None
-        self.numbers[chapter.name, chapter.generation] = generation
         try:
-            line = self._peek_line(chapter, number)
+            line = self._peek(chapter, number // SEGMENT).peek_line(number % SEGMENT)
         except LookupError:
             return None
         return line.offset, line.length, line.is_sidechain
 
-    def _peek_line(self, chapter: Chapter, number: int) -> LineRecord:
+    def _peek(self, chapter: Chapter, segment: int) -> Segment:
         if chapter.number in self._records:
-            return self._records[chapter.number].peek_line(number)
-        wanted, known = number // SEGMENT, self._peeked.get(chapter.number)
-        if known is None or known[0] != wanted:
-            # By its number alone: to learn which segments there are would be another statement for each file.
-            known = wanted, load_segment(self._connection, chapter.source, wanted)
-            self._peeked[chapter.number] = known
-        return known[1].peek_line(number % SEGMENT)
+            return self._records[chapter.number].load(segment)
+        self._reader.sources[chapter.name] = chapter.source
+        return self._reader.peek(chapter.name, segment)
 
     def find_message(self, chapter: Chapter, number: int) -> MessageRecord | None:
         """Return the message that a line belongs to."""
         records = self._find_records(chapter.number)
-        at = records.get_line(number).message
+        at = records.peek_line(number).message
         return next(iter(records.list_at(() if at is None else (at,))), None)
 
     def find_call(self, chapter: Chapter, kind: str, number: int, block: int) -> CallRecord | None:
         """Return the call whose input or output a block is."""
         if kind not in _CALLS:
             return None
-        records, own = self._find_records(chapter.number), number // SEGMENT
-        # Mostly a call stands in the segment of its line, or shortly before its result.
-        for head in sorted(records.heads, key=lambda head: abs(head.number - own)):
-            found = (
-                self._list_calls(chapter.number, kind, head.number).get((number, block)) if head.calls else None
-            )
+        own, spot = number // SEGMENT, (number, block)
+        with suppress(LookupError):
+            found = self._list_calls(chapter, kind, own).get(spot)
+            if found is not None:
+                return found
+        # Else a call stands shortly before its result.
+        heads = [head for head in self._find_records(chapter.number).heads if head.calls and head.number != own]
+        for head in sorted(heads, key=lambda head: abs(head.number - own)):
+            found = self._list_calls(chapter, kind, head.number).get(spot)
             if found is not None:
                 return found
         return None
 
-    def _list_calls(self, generation: int, kind: str, segment: int) -> Mapping[_Spot, CallRecord]:
+    def _list_calls(self, chapter: Chapter, kind: str, segment: int) -> Mapping[_Spot, CallRecord]:
         """Return the calls of a segment by where their inputs or outputs stand."""
-        key = generation, kind, segment
+        key = chapter.number, kind, segment
         if key not in self._calls:
-            calls = self._find_records(generation).load(segment).calls
-            self._calls[key] = {_CALLS[kind](call): call for call in reversed(calls)}
+            calls = self._peek(chapter, segment).calls[::-1]
+            self._calls[key] = dict(zip(map(_CALLS[kind], calls), calls, strict=True))
         return self._calls[key]
 
     def list_agent_names(self, chapter: Chapter, agent_id: str | None) -> tuple[str, ...]:
@@ -444,7 +449,7 @@ class CatalogueTextRows:
         return self._records[generation]
 
 
-def _unpack_chapter(number: int, cells: tuple[Any, ...]) -> Chapter:
+def _unpack_chapter(number: int, cells: Sequence[Any], machine: tuple[str, ...] | None = None) -> Chapter:
     (
         generation, source, name, agent_id, session, key, file_id, own_id, project, title, branches, origin,
         person,
@@ -465,5 +470,5 @@ def _unpack_chapter(number: int, cells: tuple[Any, ...]) -> Chapter:
         unpack_text(title),
         None if branches is None else json.decode(branches, type=tuple[str, ...]),
         person,
-        (unpack_text(origin),),
+        machine or (unpack_text(origin),),
     )

@@ -233,11 +233,23 @@ _NEAR = 4096
 _LAST_BREAK = re.compile(r"[\W_](?=[^\W_]*\Z)")
 
 
-def build_text(number: int, ordinal: int, passage: Passage, time: int | None) -> TextFact:
-    """Return a passage as the index takes it."""
+def build_text(
+    number: int, ordinal: int, passage: Passage, time: int | None, offset: int = 0, length: int = 0
+) -> TextFact:
+    """Return a passage as the index takes it; its line begins at `offset`, if it is in a file."""
     text = passage.text
     cells: Collection[str] = LongText(text) if len(text) > _LONG else _cells.cut(text)
-    return TextFact(number, ordinal, passage.block, _NUMBERS[passage.kind], passage.is_error, time or 0, cells)
+    return TextFact(
+        number,
+        ordinal,
+        passage.block,
+        _NUMBERS[passage.kind],
+        passage.is_error,
+        time or 0,
+        cells,
+        offset,
+        length,
+    )
 
 
 class CellCache:
