@@ -33,8 +33,8 @@ _Group = tuple[object, ...]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def note_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBatch]:
-    """Return batches in which sessions that are new are said to be copies, where they are.
+def mark_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBatch]:
+    """Return batches in which new sessions that are copies are marked as such.
 
     Sessions that are there already and turn out to be copies of one of them come behind.
     """

@@ -31,7 +31,7 @@ from turnlog.errors import (
     UploadError,
 )
 from turnlog.ingest.change_check import Match
-from turnlog.ingest.copies import note_copies
+from turnlog.ingest.copies import mark_copies
 from turnlog.ingest.file_scan import FileScan
 from turnlog.ingest.machine import list_forgotten
 from turnlog.ingest.session_scan import (
@@ -458,7 +458,7 @@ class UploadReceiver:
     def _apply(self, scans: list[SessionScan]) -> None:
         batches = [scan.batch for scan in scans if scan.batch is not None]
         if batches:
-            self._store.apply(note_copies(self._store, batches))
+            self._store.apply(mark_copies(self._store, batches))
             if self._flush is not None:
                 self._flush()
         for scan in scans:
