@@ -8,12 +8,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from litestar import Request
 
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
-from turnlog.ingest.lease import Answer, Request, answer_requests, hand_over
+from turnlog.ingest.lease import SyncAnswer, SyncRequest, answer_requests, request_sync
 from turnlog.ingest.live_sync import follow
 from turnlog.ingest.watchers import PollingWatcher
+from turnlog.server.messages import Answer
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
@@ -37,9 +39,9 @@ def serve(home: Path, answer: Answer, seen: list[Request]) -> threading.Thread:
 
 
 def test_a_request_is_answered_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    seen: list[Request] = []
-    thread = serve(tmp_path, Answer(SyncReport(sessions=3)), seen)
-    assert hand_over(tmp_path, Request(("/a",)), patience=30).sessions == 3
+    seen: list[SyncRequest] = []
+    thread = serve(tmp_path, SyncAnswer(SyncReport(sessions=3)), seen)
+    assert request_sync(tmp_path, SyncRequest(("/a",)), patience=30).sessions == 3
     thread.join()
     assert seen == [Request(("/a",))]
     assert list((tmp_path / "handover").iterdir()) == []
@@ -48,12 +50,12 @@ def test_a_request_is_answered_and_leaves_nothing_behind(tmp_path: Path) -> None
 def test_a_request_that_cannot_be_done_says_why(tmp_path: Path) -> None:
     serve(tmp_path, Answer(reason="the disk is full"), [])
     with pytest.raises(BusyStoreError, match="the disk is full"):
-        hand_over(tmp_path, Request(), patience=30)
+        request_sync(tmp_path, SyncRequest(), patience=30)
 
 
 def test_a_request_that_nobody_answers_is_taken_back(tmp_path: Path) -> None:
     with pytest.raises(BusyStoreError, match="does not respond"):
-        hand_over(tmp_path, Request(), patience=0)
+        request_sync(tmp_path, SyncRequest(), patience=0)
     assert list((tmp_path / "handover").iterdir()) == []
 
 
@@ -84,7 +86,7 @@ def test_a_watcher_does_what_a_sync_asks_for(tmp_path: Path) -> None:
     )
     thread.start()
     try:
-        report = hand_over(tmp_path / "home", Request((str(tmp_path / "old"),)), patience=60)
+        report = request_sync(tmp_path / "home", SyncRequest((str(tmp_path / "old"),)), patience=60)
     finally:
         watcher.stop()
         thread.join(60)

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from turnlog.errors import BusyStoreError
-from turnlog.ingest.lease import Request, hand_over, hold_lease
+from turnlog.ingest.lease import SyncRequest, hold_lease, request_sync
 from turnlog.ingest.live_sync import GAP, LATER, Occasion, Schedule, SyncEvent, follow
 from turnlog.ingest.machine import Exclusion, list_forgotten
 from turnlog.ingest.watchers import NativeWatcher, PollingWatcher, Watcher, find_target, locate_target
@@ -205,7 +205,9 @@ def test_what_is_written_while_another_process_has_work_done_is_seen_before_its_
     try:
         follower.until_archived(live)
         follower.watcher.turns = 3
-        report = hand_over(follower.place.parent, Request((os.fspath(tmp_path / "old-laptop"),)), PATIENCE)
+        report = request_sync(
+            follower.place.parent, SyncRequest((os.fspath(tmp_path / "old-laptop"),)), PATIENCE
+        )
         assert report.added == len(others)
         assert_seen_before(follower.place, live, others)
     finally:
@@ -245,7 +247,9 @@ def test_what_was_written_just_before_somebody_asks_does_not_wait_for_the_end(tm
     follower.start()
     try:
         follower.until_archived(live)
-        report = hand_over(follower.place.parent, Request((os.fspath(tmp_path / "old-laptop"),)), PATIENCE)
+        report = request_sync(
+            follower.place.parent, SyncRequest((os.fspath(tmp_path / "old-laptop"),)), PATIENCE
+        )
         assert report.added == len(others)
         assert_seen_before(follower.place, live, others)
     finally:

@@ -18,7 +18,7 @@ from store.memory_search import search
 from store.memory_seeing import see
 from store.memory_state import Generation, Session, apply_batch
 from turnlog.store.batch import SessionBatch
-from turnlog.store.interface import Feed, KnownSession, KnownSource, Maintenance
+from turnlog.store.interface import Feed, KnownSession, KnownSource, Maintenance, PresentFile, PresentFiles
 from turnlog.store.lists import (
     EVERYTHING_SHOWN,
     Facets,
@@ -85,6 +85,17 @@ class MemoryStore(MemoryPeople):
         sessions = _sessions(self._shared, scope)
         known = [_know(sessions[key]) for key in sorted(sessions)]
         return iter([each for each in known if origin in (None, each.origin) and key in (None, each.key)])
+
+    def find_present(self, scope: Scope, origin: str) -> PresentFiles:
+        known = [*self.list_known(scope)]
+        files = {
+            source.path: PresentFile(each.key, source.checkpoint)
+            for each in known
+            if each.origin in ("", origin)
+            for source in each.sources
+            if source.present
+        }
+        return PresentFiles(files, min((each.derivation for each in known), default=None))
 
     def list_sessions(
         self,

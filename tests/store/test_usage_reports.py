@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from turnlog.instants import to_microseconds
 from turnlog.store.usage_cells import (
+    FULL,
     Days,
+    Detail,
     Home,
     Span,
     UsageCell,
@@ -105,7 +107,7 @@ class Given:
         self.messages = found
         self.calls = calls
 
-    def list_cells(self) -> list[UsageCell]:
+    def list_cells(self, _: Detail = FULL) -> list[UsageCell]:
         charger = Charger(PRICES)
         return merge_cells(build_cell(each, charger, HOMES[each.source]) for each in self.messages)
 

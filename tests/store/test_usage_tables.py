@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import apsw
@@ -17,19 +19,20 @@ from msgspec.structs import replace
 
 from postgres_server import make_archive
 from turnlog.ingest.verification import check_usage
+from turnlog.instants import to_microseconds
 from turnlog.store.batch import Derived
 from turnlog.store.catalogue.database import hash_text
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.interface import Maintenance, find_known
 from turnlog.store.model import ARCHIVE_SCHEMA, LOCAL, Scope, ServerPlace, StorePlace
 from turnlog.store.opening import open_store
-from turnlog.store.usage_cells import Home, UsageCell, build_cell, merge_cells
+from turnlog.store.usage_cells import FULL, Detail, Home, Span, UsageCell, build_cell, find_zone, merge_cells
 from turnlog.store.usage_recount import RecountedUsage, list_differences
-from turnlog.store.usage_report import AnswerUse
+from turnlog.store.usage_report import AnswerUse, Breakdown, Grouping, UsageQuery, build_report
 from turnlog.testing.builders import make_batch, make_key, make_session_row
 from turnlog.transcripts.usage.prices import Charger
 from turnlog.transcripts.usage.tokens import SightingFold
-from usage_sightings import FILES, GUEST, SESSIONS, Files, files, make_sighting, say, steps
+from usage_sightings import FILES, GUEST, QUARTER, SESSIONS, Files, files, make_sighting, say, steps
 
 ENGINES = ("sqlite", "postgres")
 
@@ -208,6 +211,81 @@ def test_counts_beyond_all_reason_are_kept_as_the_most_there_is(engine: str) -> 
         assert (cell.messages, cell.input, cell.cost) == (2, most, most)
 
 
+AROUND = [
+    datetime(2026, 3, 28, 22, tzinfo=UTC) + number * timedelta(minutes=35) for number in range(60)
+] + [datetime(2025, 10, 26, hour, 50, tzinfo=UTC) for hour in range(4)]  # fmt: skip
+"""Times about which clocks change in Europe, in summer and in winter."""
+BEFORE = datetime(1969, 12, 31, 22, 20, tzinfo=UTC)
+MOST = (1 << 63) - 1
+
+
+class OneByOne(RecountedUsage):
+    """Usage whose cells are given: one for each answer."""
+
+    def __init__(self, store: CatalogueStore, scope: Scope, cells: list[UsageCell]) -> None:
+        super().__init__(store, scope)
+        self._cells = cells
+
+    def list_cells(self, _: Detail = FULL) -> list[UsageCell]:
+        return self._cells
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param({}, id="usual"),
+        pytest.param({"n": None}, id="no time"),
+        pytest.param({"b": to_microseconds(BEFORE), "e": 0}, id="before 1970"),
+        pytest.param({"l": 1 << 62}, id="beyond the calendar"),
+        pytest.param({"x": 9_000 * QUARTER, "y": 9_001 * QUARTER}, id="early"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_added_up_in_the_database_is_what_each_answer_comes_to(
+    engine: str, others: dict[str, int | None]
+) -> None:
+    with machine(engine) as made:
+        for session, end in (("a", 0), ("b", 1)):
+            rows = [
+                make_sighting(
+                    f"{session}-{number}",
+                    session_id=session,
+                    time=to_microseconds(moment),
+                    model=["claude-opus-5", "glm-5", "claude-haiku-4-5"][number % 3],
+                    input=number,
+                    speed=[None, "fast"][number % 2],
+                    skill=[None, "brew"][number // 2 % 2],
+                    mcp_server=[None, "kettle"][number // 4 % 2],
+                    agent=[None, "Explore"][number // 8 % 2],
+                )
+                for number, moment in enumerate(AROUND)
+                if number % 5 != end and "b" not in others  # days of half a century are not told apart at once
+            ]
+            if session == "a":
+                rows += [
+                    make_sighting(name, input=MOST if name in "xy" else 7, time=time)
+                    for name, time in others.items()
+                ]
+            made.say("local", session, {".jsonl": rows})
+        made.say(
+            "guest", "c", {".jsonl": [make_sighting("c", time=others.get("b", to_microseconds(AROUND[0])))]}
+        )
+        kept = made.store.read_usage(LOCAL)
+        each_by_itself = OneByOne(made.store, LOCAL, [answer.cell for answer in kept.list_answers()])
+        for zone, by, breakdown, span, project in product(
+            ("UTC", "Europe/Berlin", "Asia/Kathmandu"),
+            [each for each in Grouping if each is not Grouping.TOOL],
+            (None, Breakdown.AGENT),
+            (Span(), Span(since=date(2026, 3, 29)), Span(date(2025, 10, 26), date(2026, 3, 28))),
+            (None, "/work/a"),
+        ):
+            query = UsageQuery(
+                zone=find_zone(zone), now=AROUND[40], by=by, breakdown=breakdown, span=span, project=project
+            )
+            assert build_report(kept, query) == build_report(each_by_itself, query), query
+        assert others or len(kept.list_cells(Detail(frozenset(), length=0))) == 5
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_the_program_itself_says_is_kept(engine: str) -> None:
     summary = {"id": "a", "reported_cost": "1.25", "cost": "1.5", "counts": {"types": {"cost-state": 2}}}
@@ -267,7 +345,7 @@ def test_what_was_altered_is_found_named_and_mended(engine: str, damage: str, to
         assert told in [each.message for each in check_usage(made.store, LOCAL).left]
         checked = check_usage(made.store, LOCAL, repair=True)
         assert checked.left == ()
-        assert told in [each.message for each in checked.mended]
+        assert told in [each.message for each in checked.repaired]
         made.check()
 
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from rich.text import Text
 
 from turnlog.cli.files import require_file
-from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.plain_text import local_time
-from turnlog.cli.stores import open_for, shorten_ids
+from turnlog.cli.stores import open_archive, shorten_ids
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean, shorten
 from turnlog.export.blame import BlamedLine, Origin, blame
 from turnlog.instants import find_moment
@@ -72,7 +72,7 @@ def blame_command(place: str, output: Output) -> None:
     text = path.read_text("utf-8", "replace")
     settings = output.settings
     whole = path.resolve()
-    with open_for(settings, existing=True) as store, waiting("replaying edits"):
+    with open_archive(settings, existing=True) as store, show_progress("replaying edits"):
         found = blame(store, LOCAL, whole, text, root=_find_root(whole))
     if line is not None:
         if not 1 <= line <= len(found):

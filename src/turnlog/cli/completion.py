@@ -44,10 +44,10 @@ def _completing(list_named: Callable[[str], _Named]) -> _Complete:
 
 def _open_store() -> AbstractContextManager[MaintainedStore]:
     # Imported here: commands have these functions, and hardly ever are they called.
-    from turnlog.cli.stores import open_for
+    from turnlog.cli.stores import open_archive
     from turnlog.config import Settings
 
-    return open_for(Settings.from_env())
+    return open_archive(Settings.from_env())
 
 
 def _open_accounts() -> AbstractContextManager[Accounts]:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from turnlog.cli.files import STDIN, STDIN_NAME
 from turnlog.cli.output import Output, output_options, track
-from turnlog.cli.session_input import Shown, is_file_name, open_shown
+from turnlog.cli.session_input import is_file_name, open_session_input
 from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
 from turnlog.export.conversation import Selection
@@ -34,6 +34,7 @@ from turnlog.export.files import (
 )
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
+from turnlog.server.messages import Message as Shown
 from turnlog.shapes import fill
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
@@ -178,7 +179,7 @@ class _Writer:
             if what == STDIN:  # it can be read only once
                 names.append(STDIN_NAME)
                 continue
-            with open_shown(what, self._settings, self._session) as shown:
+            with open_session_input(what, self._settings, self._session) as shown:
                 names.append(shown.name)
         is_folder = where is None or where.is_dir() or str(where).endswith(("/", "\\"))
         if where is not None and alone and not is_folder:
@@ -228,7 +229,7 @@ class _Writer:
 
     def write(self, what: str, path: Path) -> WrittenSession:
         """Write one session into a file."""
-        with open_shown(what, self._settings, self._session) as shown:
+        with open_session_input(what, self._settings, self._session) as shown:
             redactor = None if self._rules is None else Redactor(self._rules)
             size = write_file(path, self._render(shown, redactor), overwrite=self._force)
         replaced = None if redactor is None else tuple(redactor.replaced)
@@ -238,7 +239,7 @@ class _Writer:
         """Write sessions to standard output, one after the other."""
         with ExitStack() as stack:
             for what in sessions:
-                shown = stack.enter_context(open_shown(what, self._settings, self._session))
+                shown = stack.enter_context(open_session_input(what, self._settings, self._session))
                 redactor = None if self._rules is None else Redactor(self._rules)
                 for piece in self._render(shown, redactor):
                     sys.stdout.buffer.write(piece)
@@ -276,9 +277,9 @@ def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
     for what in sessions:
         shared: list[StoredSession] = []
         if what != STDIN and not is_file_name(what) and is_made(settings.place):
-            from turnlog.cli.stores import list_exact, open_for
+            from turnlog.cli.stores import list_exact, open_archive
 
-            with open_for(settings) as store:
+            with open_archive(settings) as store:
                 shared = list_exact(find_sessions(store, LOCAL, what), what)
         if len(shared) > 1:
             warn(f"{len(shared)} sessions have the id {what}; each of them is exported")
@@ -289,10 +290,10 @@ def _find_meant(settings: Settings, sessions: Sequence[str]) -> list[str]:
 def _give_back(settings: Settings, sessions: Sequence[str], where: Path | None, output: Output) -> None:
     if where is None:
         raise MisuseError("say where to put the files: --output DIR")
-    from turnlog.cli.stores import find_session, open_for
+    from turnlog.cli.stores import find_session, open_archive
 
     done: list[Exported] = []
-    with open_for(settings) as store:
+    with open_archive(settings) as store:
         chosen = [find_session(store, session)[1] for session in sessions]
         # Files of sessions that share a name must not come to lie on each other.
         used: Counter[str] = Counter()

@@ -22,7 +22,7 @@ from typing import BinaryIO
 import click
 from msgspec import Struct
 
-from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.terminal import (
     FOUND_PROBLEMS,
     INTERRUPTED,
@@ -224,9 +224,9 @@ def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Ou
     if tee and output.as_json:
         raise MisuseError("--tee and --json both write to standard output")
     settings = Settings.from_env()
-    taking = _Taking(settings, sys.stdout.buffer if tee else None)
+    archiver = _StreamArchiver(settings, sys.stdout.buffer if tee else None)
     listens = source.startswith(_SOCKETS)
-    with taking.interrupts.caught(), waiting("Keeping the stream") if not tee else nullcontext():
+    with archiver.interrupts.caught(), show_progress("Keeping the stream") if not tee else nullcontext():
         try:
             if listens:
                 with listen(source, remote=remote) as listening:
@@ -235,24 +235,26 @@ def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Ou
                             f"listening at {clean_line(_name_source(source, listening))}; Ctrl-C ends it",
                             err=True,
                         )
-                    taking.serve(listening)
+                    archiver.serve(listening)
             else:
-                taking.take_from(source)
+                archiver.archive_source(source)
         finally:
-            taking.finish()
-    document = IngestDocument(sessions=tuple(map(_describe_capture, taking.captured)), archived=taking.archived)
+            archiver.finish()
+    document = IngestDocument(
+        sessions=tuple(map(_describe_capture, archiver.captured)), archived=archiver.archived
+    )
     if output.as_json:
         output.print_json(document)
     elif not quiet:
         for line in _tell_end(document):
             click.echo(line, err=True)
-    if taking.interrupts.count and not listens:
+    if archiver.interrupts.count and not listens:
         raise click.exceptions.Exit(INTERRUPTED)
     if any(each.broken or each.session_id is None for each in document.sessions) or not document.sessions:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-class _Taking:
+class _StreamArchiver:
     """Streams that are kept, one or several at a time."""
 
     def __init__(self, settings: Settings, copy: BinaryIO | None) -> None:
@@ -264,7 +266,7 @@ class _Taking:
         self._lock = threading.Lock()
         self._open: list[StreamCapture] = []
 
-    def take_from(self, source: str) -> None:
+    def archive_source(self, source: str) -> None:
         """Keep what comes from standard input or stands in a file."""
         if source == "-":
             self._take(sys.stdin.fileno(), project_folder_name(os.path.realpath(os.curdir)))

@@ -1,26 +1,26 @@
 """The archive as a whole: `turnlog verify` and `upgrade`, `backup` and `restore`, `forget` and `prune`.
 
-An archive of an earlier version is upgraded by any command that writes, too (`bring_up`). What forgets sessions
-says what will go, asks, and says what still holds it.
+Commands that forget sessions list what will be removed, ask for confirmation, and list the backups that still
+have it.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.cli import terminal
 from turnlog.cli.accounts import note_forgotten
 from turnlog.cli.export import describe, list_files
 from turnlog.cli.files import require_file
-from turnlog.cli.output import Output, output_options, waiting
-from turnlog.cli.stores import find_session, open_for
+from turnlog.cli.output import Output, output_options, show_progress
+from turnlog.cli.stores import find_session, open_archive, upgrade_first
 from turnlog.cli.terminal import (
     FOUND_PROBLEMS,
     MisuseError,
@@ -35,15 +35,15 @@ from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.export.files import restore_session
 from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.machine import find_origin, find_tombstones, list_holding
-from turnlog.ingest.verification import Phase, Subject, UpgradeReport, check_archive, upgrade_archive
+from turnlog.ingest.machine import find_tombstones, list_holding
+from turnlog.ingest.verification import Subject, check_archive
 from turnlog.shapes import fill
 from turnlog.store.account_backups import back_up_accounts, check_backup, find_copy, restore_store
 from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.accounts import check_accounts
 from turnlog.store.interface import KnownSession, MaintainedStore, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL, StorePlace, is_made
+from turnlog.store.model import LOCAL, StorePlace, find_blob_place, is_made
 from turnlog.store.opening import open_store, open_upgrade
 from turnlog.transcripts.session_files import path_text
 
@@ -91,7 +91,7 @@ def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> N
     from a backup.
     """
     settings = output.settings
-    with open_for(settings, writing=repair, existing=True) as store:
+    with open_archive(settings, writing=repair, existing=True) as store:
         document = _verify(store, sessions, repair)
     if not sessions:
         document = replace(document, accounts=tuple(map(path_text, check_accounts(settings.place))))
@@ -104,7 +104,7 @@ def _verify(store: MaintainedStore, prefixes: Sequence[str], repair: bool) -> Ve
     chosen = [find_session(store, prefix)[1] for prefix in prefixes] if prefixes else None
     found: list[DisagreementDocument] = []
     sessions = 0
-    with waiting("Verifying") as tell:
+    with show_progress("Verifying") as tell:
         for step in check_archive(store, LOCAL, chosen, repair=repair):
             sessions = step.total
             tell(step.done, step.total)
@@ -179,7 +179,7 @@ def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool,
         document = UpgradeDocument(upgraded=False, sessions=sessions, bytes=size)
         lines = [f"{plural(sessions, 'session')} would be upgraded ({size / 1e6:,.0f} MB)."]
     else:
-        report = bring_up(settings, keep=keep, force=force, workers=workers, is_asked=True)
+        report = upgrade_first(settings, keep=keep, force=force, workers=workers, is_asked=True)
         document = fill(UpgradeDocument, report, upgraded=True)
         lines = [f"{plural(report.sessions, 'session')} upgraded, and verified."]
         if report.damaged:
@@ -202,35 +202,26 @@ def is_former(place: StorePlace) -> bool:
     return False
 
 
-def bring_up(
-    settings: Settings,
-    *,
-    keep: bool = False,
-    force: bool = False,
-    workers: int | None = None,
-    is_asked: bool = False,
-) -> UpgradeReport:
-    """Upgrade the archive, and show how far that is."""
-    if not is_asked:
-        warn("the archive is of an earlier version, and is upgraded first; this takes a while")
-    with ExitStack() as stack:
-        shown: list[Phase] = []
+@click.command(
+    "blobs",
+    epilog="""\b
+Examples:
+  TURNLOG_BLOBS=s3://bucket/turnlog turnlog blobs
+""",
+)
+@output_options()
+def blobs_command(output: Output) -> None:
+    """Move bytes and segments from the database to blobs.
 
-        def on_phase(phase: Phase, done: int, whole: int) -> None:
-            if phase not in shown:
-                stack.close()
-                shown[:] = [phase]
-                progress.append(stack.enter_context(waiting(f"{phase.value} the archive")))
-            progress[-1](done, whole)
-
-        progress: list[Callable[[int, int], None]] = []
-        return upgrade_archive(
-            settings.place,
-            origin=find_origin(settings.home),
-            keep=keep,
-            force=force,
-            workers=workers,
-            on_phase=on_phase,
+    Once TURNLOG_BLOBS is set for an archive on PostgreSQL, what is new goes there. This command moves the rest
+    while others go on using the archive; if it is interrupted, the next one continues. It also deletes blobs
+    that nothing has needed for a day (TURNLOG_BLOBS_GRACE).
+    """
+    settings = output.settings
+    place = find_blob_place(settings.place)
+    if place is None:
+        raise terminal.MisuseError(
+            "this archive has no blobs: set TURNLOG_STORE to a server, and TURNLOG_BLOBS"
         )
 
 
@@ -266,8 +257,8 @@ def backup_command(file: Path, force: bool, output: Output) -> None:
         if path.exists() and not force:
             raise MisuseError(f"{path_text(path)} already exists; --force overwrites it")
     with (
-        open_for(settings, writing=True, existing=True) as store,
-        waiting("Copying") as progress,
+        open_archive(settings, writing=True, existing=True) as store,
+        show_progress("Copying") as progress,
     ):
         if isinstance(settings.place, Path):
             back_up_accounts(settings.place, file, force=force)
@@ -336,7 +327,7 @@ def restore_command(session: str | None, backup: Path | None, dry_run: bool, yes
         _replace_archive(settings, output, backup, dry_run, yes)
         return
     assert session is not None
-    with open_for(settings) as store:
+    with open_archive(settings) as store:
         _, known = find_session(store, session)
         done = restore_session(store, LOCAL, known, dry_run=dry_run)
     output.show(list_files(done), describe(done))
@@ -353,7 +344,7 @@ def _replace_archive(settings: Settings, output: Output, backup: Path, dry_run: 
             clean_line(f"Replace {store} with {path_text(backup)}?"),
             yes=yes or not is_made(place),
         )
-        with waiting("Restoring"):
+        with show_progress("Restoring"):
             restored = restore_store(place, backup)
         kept = None if restored.kept is None else path_text(restored.kept)
         document = fill(RestoreDocument, restored, store=store, kept=kept, done=True)
@@ -433,7 +424,7 @@ def forget(
     scrubbed, links = False, 0
     if not dry_run:
         output.confirm("Forget this for good?", yes=yes)
-        with waiting("Forgetting"):
+        with show_progress("Forgetting"):
             links = note_forgotten(settings, [stored for stored, _ in chosen])
             scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
             remove_captures((known for _, known in chosen), captured)
@@ -453,7 +444,7 @@ def forget(
 
 def still_scrub(store: MaintainedStore) -> None:
     """Remove what an earlier run could not; end the program with status 1 if that fails again."""
-    with waiting("Forgetting"):
+    with show_progress("Forgetting"):
         done = store.maintain(Maintenance.PURGE)
     if not done:
         warn("another process is using the store; try again when it has ended")
@@ -534,7 +525,7 @@ def forget_command(
     if scrub == bool(sessions):
         raise MisuseError("name the sessions to forget, or --scrub alone")
     settings = output.settings
-    with open_for(settings, writing=True, existing=True) as store:
+    with open_archive(settings, writing=True, existing=True) as store:
         if scrub:
             still_scrub(store)
         elif undo:
@@ -599,7 +590,7 @@ def prune_command(
     settings = output.settings
     before = None if days is None else round((time.time() - days * _DAY) * 1e6)
     root = None if project is None else os.path.abspath(os.path.expanduser(project))
-    with open_for(settings, writing=True, existing=True) as store:
+    with open_archive(settings, writing=True, existing=True) as store:
         chosen = list(_choose_sessions(store, before, root, only_here))
         if not chosen:
             raise NothingFoundError("no archived session matches")

@@ -267,9 +267,9 @@ _Item = TypeVar("_Item")
 
 
 @contextmanager
-def waiting(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show that work goes on; whoever does it may say how much is done, and of how much."""
-    with _shown_late(label, None) as progress:
+def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show progress while work is done; yields a function that takes what is done, and the total."""
+    with _delayed_progress(label, None) as progress:
 
         def report(done: int, total: int) -> None:
             if progress is not None:
@@ -280,7 +280,7 @@ def waiting(label: str) -> Iterator[Callable[[int, int], None]]:
 
 def track(items: Iterable[_Item], label: str, total: int) -> Iterator[_Item]:
     """Give out items, and show how many of them are done."""
-    with _shown_late(label, total if total > 1 else None) as progress:
+    with _delayed_progress(label, total if total > 1 else None) as progress:
         for item in items:
             yield item
             if progress is not None:
@@ -288,7 +288,7 @@ def track(items: Iterable[_Item], label: str, total: int) -> Iterator[_Item]:
 
 
 @contextmanager
-def _shown_late(label: str, total: int | None) -> Iterator[Progress | None]:
+def _delayed_progress(label: str, total: int | None) -> Iterator[Progress | None]:
     """Show progress after a while; there is none where nobody would see it."""
     if not sys.stderr.isatty():
         yield None

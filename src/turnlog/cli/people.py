@@ -23,7 +23,7 @@ from turnlog.cli.accounts import (
 from turnlog.cli.completion import complete_machines, complete_tokens, complete_users
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.plain_text import Column, render_table, show_list
-from turnlog.cli.stores import find_machines, open_for
+from turnlog.cli.stores import find_machines, open_archive
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, warn, yes_option
 from turnlog.export.plain_text import plural
 from turnlog.shapes import fill, fill_dated
@@ -482,7 +482,7 @@ def machines_command() -> None:
 @output_options(pages=True)
 def _list_machines(output: Output) -> None:
     """List machines, and how many sessions each has."""
-    with open_for(output.settings) as store:
+    with open_archive(output.settings) as store:
         machines = store.list_machines(LOCAL)
     show_list(
         output,
@@ -516,7 +516,7 @@ def _assign_machine(
     if (person is None) is not nobody:
         raise MisuseError("name either a person, or --nobody")
     settings = output.settings
-    with opened_accounts(settings) as accounts, open_for(settings, writing=True, existing=True) as store:
+    with opened_accounts(settings) as accounts, open_archive(settings, writing=True, existing=True) as store:
         if person is not None:
             get_user(accounts, person)
         found = _choose_machine(store.list_machines(LOCAL), machine)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.plain_text import cell_width, local_time, place_text
-from turnlog.cli.stores import open_for, shorten_id, shorten_ids
+from turnlog.cli.stores import open_archive, shorten_id, shorten_ids
 from turnlog.cli.terminal import MISUSE, MisuseError, NothingFoundError, clean, clean_line, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import QueryError
@@ -248,7 +248,7 @@ def search_command(
     is:sidechain after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
     """
     asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
-    with open_for(output.settings) as store:
+    with open_archive(output.settings) as store:
         page = store.search(LOCAL, asked, order=SearchOrder(order), limit=limit, cursor=cursor)
         names = {} if output.as_json else _name_sessions(store, page.hits)
     if output.as_json:
@@ -311,7 +311,7 @@ def mcp_command(over_http: bool, host: str, port: int) -> None:
             raise
         raise MisuseError("the package mcp is needed: pip install 'turnlog[mcp]'") from error
     settings = Settings.from_env()
-    with open_for(settings) as store:
+    with open_archive(settings) as store:
         if over_http:
             click.echo(f"http://{host}:{port}/mcp (token in {settings.home / TOKEN_FILE})", err=True)
             serve_http(store, LOCAL, TokenKeeper(settings.home / TOKEN_FILE), host, port)

@@ -23,8 +23,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.maintenance import bring_up, is_former
 from turnlog.cli.output import Output, output_options
+from turnlog.cli.stores import needs_upgrade, upgrade_first
 from turnlog.cli.terminal import MisuseError, warn
 from turnlog.config import Settings
 from turnlog.server.http_server import DEFAULT_PORT, LogFormat, Ready, ServeOptions, serve
@@ -183,8 +183,8 @@ def serve_command(
 
 
 def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: dict[str, str]) -> None:
-    if is_former(settings.place):
-        bring_up(settings)
+    if needs_upgrade(settings.place):
+        upgrade_first(settings)
     try:
         received = serve(settings.place, options, on_ready, env)
     except AlreadyServingError as error:

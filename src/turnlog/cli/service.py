@@ -16,7 +16,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.plain_text import size_text
 from turnlog.cli.terminal import (
     FOUND_PROBLEMS,
@@ -29,6 +29,7 @@ from turnlog.cli.terminal import (
 from turnlog.config import Settings
 from turnlog.errors import PushError
 from turnlog.export.plain_text import plural
+from turnlog.ingest import push_collector
 from turnlog.ingest.machine import Exclusion, find_origin
 from turnlog.ingest.push_client import Pace, PushClient, parse_server
 from turnlog.ingest.push_collector import (
@@ -282,9 +283,9 @@ def _plan(collector: Collector, output: Output) -> None:
     output.show(document, [f"{told}; {has}"])
 
 
-def _push_once(collector: Collector, settings: Settings, output: Output) -> None:
-    status = StatusFile(settings.home, collector.pusher.client.name)
-    with waiting("Pushing") as progress:
+def _push_once(collector: push_collector.Collector, settings: Settings, output: Output) -> None:
+    status = push_collector.StatusFile(settings.home, collector.pusher.client.name)
+    with show_progress("Pushing") as progress:
         news = PushReporter(output, on_progress=progress)
         try:
             push_once(collector, status, news)

@@ -18,6 +18,7 @@ from turnlog.cli.files import STDIN, STDIN_NAME, read_stdin, require_file
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
 from turnlog.config import Settings
 from turnlog.export.files import find_transcript, list_problems, read_summary
+from turnlog.server.messages import Message as Shown
 from turnlog.store.interface import KnownSession, Store, find_sessions, read_all
 from turnlog.store.lists import Marks, StoredSession
 from turnlog.store.model import LOCAL, Visibility, is_made
@@ -62,7 +63,7 @@ def _escape_line(line: bytes) -> str:
 _MOST_NAMED = 10
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class OpenedSession(Struct, frozen=True, kw_only=True):
     """A session to show."""
 
     name: str
@@ -87,7 +88,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def open_shown(what: str, settings: Settings, session: str | None = None) -> Iterator[Shown]:
+def open_session_input(what: str, settings: Settings, session: str | None = None) -> Iterator[OpenedSession]:
     """Yield what is meant: standard input, a file or one `session` of those in it, else an archived session."""
     if what == STDIN:
         data = b"".join(read_stdin())
@@ -109,10 +110,10 @@ def open_shown(what: str, settings: Settings, session: str | None = None) -> Ite
         if path.is_dir():
             require_file(path)
         raise NothingFoundError(f"{what}: there is no such file, and nothing is archived yet")
-    # Whoever shows a file needs no store.
-    from turnlog.cli.stores import find_session, open_for
+    # Showing a file needs no store.
+    from turnlog.cli.stores import find_session, open_archive
 
-    with open_for(settings) as store:
+    with open_archive(settings) as store:
         try:
             stored, known = find_session(store, what)
         except NothingFoundError:

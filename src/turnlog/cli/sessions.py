@@ -30,10 +30,11 @@ from turnlog.cli.plain_text import (
     render_csv,
     time_cell,
 )
-from turnlog.cli.stores import find_machines, find_session, open_for, shorten_ids
+from turnlog.cli.stores import find_machines, find_session, open_archive, shorten_ids
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, warn
 from turnlog.instants import find_moment
 from turnlog.shapes import fill
+from turnlog.store import lists
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import (
     MarkChange,
@@ -374,7 +375,7 @@ def sessions_command(
     """
     if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
-    with open_for(output.settings) as store:
+    with open_archive(output.settings) as store:
         wanted = _build_filter(machines=_find_origins(store, asked.pop("machines")), **asked)
         if like is not None:
             wanted = _find_alike(store, wanted, like)
@@ -486,8 +487,8 @@ def projects_command(
     """
     if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
-    with open_for(output.settings) as store:
-        found = store.list_projects(LOCAL, text=text, order=ProjectOrder(sort))
+    with open_archive(output.settings) as store:
+        found = store.list_projects(LOCAL, text=text, order=lists.ProjectOrder(sort))
     shown = found[: limit or None]
     items = _build_projects(shown)
     if output.as_json:
@@ -571,7 +572,7 @@ def mark_command(
         raise MisuseError("--undo undoes the last change, and cannot be combined with anything else")
     if not undo and not sessions:
         raise MisuseError("name the sessions to mark, or --undo alone")
-    with open_for(output.settings, writing=undo or change != MarkChange(), existing=True) as store:
+    with open_archive(output.settings, writing=undo or change != lists.MarkChange(), existing=True) as store:
         items = _undo_marks(store) if undo else _change_marks(store, sessions, change)
     output.show(items, (line for item in items for line in _describe_change(item)))
 

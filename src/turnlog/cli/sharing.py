@@ -25,9 +25,9 @@ from turnlog.cli.accounts import (
     to_moment,
 )
 from turnlog.cli.completion import complete_links, complete_rules, complete_sessions, complete_users
-from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.plain_text import Column, local_time, print_table, read_time, render_table, show_list
-from turnlog.cli.stores import find_session, open_for
+from turnlog.cli.stores import find_session, open_archive
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten, warn, yes_option
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
@@ -91,7 +91,10 @@ def share_command(
     is_changing = to_team or is_private or by_rule
     chosen = Visibility.TEAM if to_team else Visibility.PRIVATE if is_private else None
     settings = output.settings
-    with opened_accounts(settings) as accounts, open_for(settings, writing=is_changing, existing=True) as store:
+    with (
+        opened_accounts(settings) as accounts,
+        open_archive(settings, writing=is_changing, existing=True) as store,
+    ):
         found = {each.key: each for each, _ in (find_session(store, prefix) for prefix in sessions)}
         changed = store.set_visibility(LOCAL, [*found], chosen) if is_changing else []
         for access in changed:
@@ -158,7 +161,7 @@ def rules_command() -> None:
 @output_options(pages=True)
 def _list_rules(output: Output) -> None:
     """List the rules, by pattern."""
-    with open_for(output.settings) as store:
+    with open_archive(output.settings) as store:
         rules = store.list_rules(LOCAL)
     nothing = "there are no rules: sessions are private unless they are shared individually"
     show_list(output, rules, lambda rule: rule, _RULE_COLUMNS, _rule_cells, nothing)
@@ -193,7 +196,7 @@ def _change_rule(
     output: Output, pattern: str, visibility: Visibility | None, *, dry_run: bool, yes: bool
 ) -> None:
     settings = Settings.from_env()
-    with opened_accounts(settings) as accounts, open_for(settings, writing=True, existing=True) as store:
+    with opened_accounts(settings) as accounts, open_archive(settings, writing=True, existing=True) as store:
         if visibility is None and pattern not in {rule.pattern for rule in store.list_rules(LOCAL)}:
             raise NothingFoundError(f"there is no rule for {pattern}; `turnlog rules list` has all of them")
         sessions = store.set_rule(LOCAL, pattern, visibility, dry_run=True)
@@ -348,9 +351,9 @@ def _create_link(
     """
     settings = output.settings
     base = _find_base(settings, url)
-    with opened_accounts(settings) as accounts, open_for(settings) as store:
+    with opened_accounts(settings) as accounts, open_archive(settings) as store:
         stored, _ = find_session(store, session)
-        with waiting("Preparing the preview"):
+        with show_progress("Preparing the preview"):
             preview = build_preview(store, LOCAL, stored, (*settings.redact_words, *words))
         if not output.as_json:
             output.print(describe_preview(preview))
@@ -410,7 +413,7 @@ def _revoke_link(ids: Sequence[str], dry_run: bool, yes: bool, output: Output) -
 def _end_link(accounts: Accounts, settings: Settings, link: Link) -> Link:
     ended = accounts.revoke_link(link.id)
     if link.revoked_ns is None:
-        with open_for(settings) as store:
+        with open_archive(settings) as store:
             access = find_access(store, LOCAL, link.session)
         person = None if access is None else access.person
         record(accounts, Action.LINK_REVOKED, session=link.session, person=person, link=link.id)
@@ -420,7 +423,7 @@ def _end_link(accounts: Accounts, settings: Settings, link: Link) -> Link:
 def _find_key(settings: Settings, session: str | None) -> str | None:
     if session is None:
         return None
-    with open_for(settings) as store:
+    with open_archive(settings) as store:
         return find_session(store, session)[0].key
 
 
@@ -581,7 +584,7 @@ def _find_audited(settings: Settings, session: str) -> str:
     if not is_made(settings.place):
         return session
     try:
-        with open_for(settings) as store:
+        with open_archive(settings) as store:
             return find_session(store, session)[0].key
     except NothingFoundError:
         return session

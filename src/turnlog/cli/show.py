@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
+from turnlog.cli import conversation
 from turnlog.cli.completion import complete_sessions_or_files
 from turnlog.cli.conversation import (
-    Detail,
     Excerpt,
     Nested,
     find_excerpt,
@@ -31,13 +31,14 @@ from turnlog.cli.conversation import (
     render_tree,
     render_turns,
 )
-from turnlog.cli.output import Output, Row, output_options, waiting
+from turnlog.cli.output import Output, Row, output_options, show_progress
 from turnlog.cli.plain_text import marks_text
-from turnlog.cli.session_input import Shown, escape_lines, open_shown
+from turnlog.cli.session_input import OpenedSession, escape_lines, open_session_input
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean
 from turnlog.config import Settings
 from turnlog.instants import from_microseconds
 from turnlog.messages import Dialect
+from turnlog.server.messages import Message as Shown
 from turnlog.shapes import fill
 from turnlog.store.lists import Marks
 from turnlog.store.model import Visibility
@@ -46,15 +47,14 @@ from turnlog.transcripts.calls import Call, TouchedFile
 from turnlog.transcripts.conversation.messages import Compaction, Lane, Message, Rule
 from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageType, Role
 from turnlog.transcripts.lines.content import Author
+from turnlog.transcripts.queries import threads
 from turnlog.transcripts.queries.sessions import SessionRecords
 from turnlog.transcripts.queries.threads import (
-    AgentPlaces,
     MessageTree,
     Thread,
     build_tree,
     decode_lines,
     find_start,
-    list_abandoned,
     list_turn_uses,
     open_agent,
     open_main,
@@ -350,19 +350,19 @@ def show_command(
     if capture:
         _print_captures(what, settings, output)
         return
-    with open_shown(what, settings, session) as shown:
+    with open_session_input(what, settings, session) as shown:
         if view == "raw":
             _print_raw(shown, output)
             return
         with shown.open() as found:
-            with waiting(f"Reading {shown.name}"):
+            with show_progress(f"Reading {shown.name}"):
                 _require_content(shown.name, found)
                 excerpt = None if message is None else find_excerpt(found, message, agent, context)
                 document = build_document(found, shown, view, excerpt) if output.as_json else None
             if document is not None:
                 output.print_json(document)
             else:
-                output.print(_render_session(found, shown, view, Detail(thinking, full), excerpt))
+                output.print(_render_session(found, shown, view, conversation.Detail(thinking, full), excerpt))
 
 
 def _print_captures(what: str, settings: Settings, output: Output) -> None:
@@ -417,7 +417,11 @@ def _require_content(name: str, session: SessionRecords) -> None:
 
 
 def _render_session(
-    session: SessionRecords, shown: Shown, view: _View, detail: Detail, excerpt: Excerpt | None
+    session: SessionRecords,
+    shown: OpenedSession,
+    view: _View,
+    detail: conversation.Detail,
+    excerpt: conversation.Excerpt | None,
 ) -> Iterator[RenderableType | Row]:
     summary = shown.read_summary()
     detail = replace(detail, project=summary.project)
@@ -454,9 +458,9 @@ def _render_marks(marks: Marks) -> Iterator[Text]:
         yield Text(clean(marks.note), "yellow")
 
 
-def _render_conversation(session: SessionRecords, detail: Detail) -> Iterator[Row]:
-    thread, places = open_main(session), AgentPlaces(session)
-    remarks = dict.fromkeys(list_abandoned(session), "an abandoned branch")
+def _render_conversation(session: SessionRecords, detail: conversation.Detail) -> Iterator[Row]:
+    thread, places = threads.open_main(session), threads.AgentPlaces(session)
+    remarks = dict.fromkeys(threads.list_abandoned(session), "an abandoned branch")
     shown = filter(places.is_main, thread.list_records())
 
     def find_nested(call: Call) -> Iterator[Nested]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from turnlog.cli.output import Row
-from turnlog.cli.stores import find_session, open_for
+from turnlog.cli.stores import find_session, open_archive
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten
 from turnlog.config import Settings
 from turnlog.export.plain_text import plural
@@ -64,7 +64,7 @@ def load_captures(what: str, settings: Settings) -> list[tuple[CapturedFile, lis
     """Return what was captured of a session, with its lines."""
     if PurePath(what).suffix:
         raise MisuseError("--capture is for archived sessions: name one by its id")
-    with open_for(settings) as store:
+    with open_archive(settings) as store:
         _, known = find_session(store, what)
         meant = [source for source in known.sources if is_capture(source)]
         found = [(source, _read_lines(store.archive, source)) for source in meant]

@@ -10,7 +10,7 @@ from msgspec import Struct
 from turnlog.cli.accounts import opened_accounts
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.plain_text import size_text
-from turnlog.cli.stores import open_for
+from turnlog.cli.stores import open_archive
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.plain_text import plural
@@ -55,7 +55,7 @@ Examples:
 def status_command(output: Output) -> None:
     """Show what is archived, and how much exists only there."""
     settings = output.settings
-    with open_for(settings) as store, opened_accounts(settings) as accounts:
+    with open_archive(settings) as store, opened_accounts(settings) as accounts:
         known = list(store.list_known(LOCAL))
         document = fill(
             StatusDocument,

@@ -23,7 +23,7 @@ from turnlog.cli.output import color_option, json_option
 from turnlog.cli.plain_text import LOCAL, cents_text, duration_text
 from turnlog.cli.terminal import bold, dim, shorten
 from turnlog.config import Settings
-from turnlog.store.usage_cells import Days, UsageCell, find_zone
+from turnlog.store.usage_cells import Days, Detail, UsageCell, find_zone
 from turnlog.store.usage_report import Tally, build_blocks
 from turnlog.transcripts.usage.prices import to_dollars
 
@@ -31,6 +31,7 @@ _PATIENCE = 1.0
 """Seconds to wait for what is on standard input."""
 _LARGEST = 1 << 20
 _LONGEST = 40
+_TOLD_APART = Detail(frozenset({"session"}))
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError)
 
 

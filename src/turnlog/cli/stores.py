@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from itertools import takewhile
 from operator import eq
+from pathlib import Path
 
+from turnlog.cli.output import show_progress
 from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
+from turnlog.ingest.verification import Phase, UpgradeReport
 from turnlog.store.interface import KnownSession, MaintainedStore, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, StorePlace, is_made
@@ -41,7 +44,9 @@ _TYPED = re.compile(r"\w[\w-]*", re.ASCII)
 
 
 @contextmanager
-def open_for(settings: Settings, *, writing: bool = False, existing: bool = False) -> Iterator[MaintainedStore]:
+def open_archive(
+    settings: Settings, *, writing: bool = False, existing: bool = False
+) -> Iterator[MaintainedStore]:
     """Open the store, and close it again; for reading, or if it is to be `existing`, it must be there."""
     place = settings.place
     if (existing or not writing) and not is_made(place):
@@ -70,6 +75,55 @@ def _open_to_read(place: StorePlace) -> MaintainedStore:
         open_store(place).close()
         warn("the archive was made by an older version; run `turnlog sync` to bring it up to date")
         return open_store(place, read_only=True)
+
+
+def needs_upgrade(place: StorePlace) -> bool:
+    """Tell whether there is an archive of an earlier version."""
+    if isinstance(place, Path) and not place.exists():
+        return False
+    try:
+        open_store(place, read_only=True).close()
+    except FormerStoreError:
+        return True
+    except OlderStoreError:  # opening it for writing migrates it
+        return False
+    return False
+
+
+def upgrade_first(
+    settings: Settings,
+    *,
+    keep: bool = False,
+    force: bool = False,
+    workers: int | None = None,
+    is_asked: bool = False,
+) -> UpgradeReport:
+    """Upgrade the archive, and show how far that is."""
+    # Imported here: it derives sessions, which most commands have nothing to do with.
+    from turnlog.ingest.machine import find_origin
+    from turnlog.ingest.verification import upgrade_archive
+
+    if not is_asked:
+        warn("the archive is of an earlier version, and is upgraded first; this takes a while")
+    with ExitStack() as stack:
+        shown: list[Phase] = []
+
+        def on_phase(phase: Phase, done: int, whole: int) -> None:
+            if phase not in shown:
+                stack.close()
+                shown[:] = [phase]
+                progress.append(stack.enter_context(show_progress(f"{phase.value} the archive")))
+            progress[-1](done, whole)
+
+        progress: list[Callable[[int, int], None]] = []
+        return upgrade_archive(
+            settings.place,
+            origin=find_origin(settings.home),
+            keep=keep,
+            force=force,
+            workers=workers,
+            on_phase=on_phase,
+        )
 
 
 def find_session(store: Store, prefix: str) -> tuple[StoredSession, KnownSession]:

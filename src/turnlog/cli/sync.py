@@ -7,19 +7,20 @@ another process keeps the archive up to date, the work is handed to that one, an
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import click
 
-from turnlog.cli.output import Output, output_options, waiting
+from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.plain_text import describe_sync
-from turnlog.cli.stores import open_for
+from turnlog.cli.stores import open_archive
 from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
 from turnlog.export.plain_text import plural
-from turnlog.ingest.change_check import SyncReport, report_unchanged
+from turnlog.ingest.change_check import ChangeCheck, SyncReport
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten, save_machine_name
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.store.interface import MaintainedStore
@@ -31,23 +32,22 @@ from turnlog.transcripts.session_files import Located, SessionFiles, locate_path
 def refresh(settings: Settings) -> None:
     """Archive what is new of the sessions of this machine; the archive must be there.
 
-    What stands in the way is said, and the archive stays as it is.
+    If that fails, there is a warning, and the archive stays as it is.
     """
     there = [path for path in settings.session_dirs if path.is_dir()]
-    sessions = locate_sessions(there).sessions
     try:
-        if _is_behind(settings, there, sessions):
-            _archive_new(settings, there, sessions)
+        if _is_behind(settings, there):
+            _archive_new(settings, there)
     except NewerStoreError:
         raise
     except BusyStoreError:
-        pass  # whoever writes does it
+        pass  # the process that is writing does it
     except (StoreError, OSError) as error:
         warn(f"the archive is not up to date: {error}")
 
 
-def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> bool:
-    place = settings.place
+def _is_behind(settings: Settings, there: list[Path]) -> bool:
+    place, origin = settings.place, find_origin(settings.home)
     try:
         opened = open_store(place, read_only=True)
     except NewerStoreError:
@@ -55,41 +55,39 @@ def _is_behind(settings: Settings, there: list[Path], sessions: tuple[SessionFil
     except StoreError:
         return True  # of an older version: opening it for writing brings it up
     with closing(opened) as store:
-        if find_holder(place, find_origin(settings.home)) is not None:
+        if find_holder(place, origin) is not None:
             return False
-        unchanged = report_unchanged(
-            sessions,
-            store.list_known(LOCAL),
-            find_origin(settings.home),
-            there,
-            list_forgotten(store),
-            lambda files: _excludes(settings, files),
+        check = ChangeCheck(store.find_present(LOCAL, origin), origin)
+        left = locate_sessions(there, check.is_settled).sessions
+        unchanged = check.report_unchanged(
+            left, there, list_forgotten(store), lambda files: _excludes(settings, files)
         )
     return unchanged is None
 
 
 def _excludes(settings: Settings, files: SessionFiles) -> bool:
-    if not settings.exclude:
-        return False
-    from turnlog.ingest.machine import Exclusion
-
-    return Exclusion(settings.exclude).excludes(files)
+    return bool(settings.exclude) and Exclusion(settings.exclude).excludes(files)
 
 
-def _archive_new(settings: Settings, there: list[Path], sessions: tuple[SessionFiles, ...]) -> None:
+def _archive_new(settings: Settings, there: list[Path]) -> None:
     from turnlog.ingest.lease import hold_lease
     from turnlog.ingest.pipeline import sync
 
     place = settings.place
-    with closing(open_store(place)) as store, hold_lease(place, lambda: None), waiting("Archiving") as progress:
+    with (
+        closing(open_store(place)) as store,
+        hold_lease(place, lambda: None),
+        show_progress("Archiving") as progress,
+    ):
         sync(
             store,
             place,
-            [files for files in sessions if not _excludes(settings, files)],
+            [files for files in locate_sessions(there).sessions if not _excludes(settings, files)],
             origin=find_origin(settings.home),
             within=there,
             forgotten=list_forgotten(store),
             on_progress=progress,
+            settles_later=True,
         )
 
 
@@ -125,15 +123,20 @@ def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, ou
 
         watch(settings, output, paths)
         return
-    located, within = _locate(paths, settings)
-    for obstacle in located.obstacles:
-        warn(f"{path_text(obstacle.path)}: {obstacle.reason}")
-    exclusion = Exclusion(settings.exclude)
-    sessions = [files for files in located.sessions if not exclusion.excludes(files)]
-    with open_for(settings, writing=True) as store:
+    within = _find_folders(paths, settings)
+    with open_archive(settings, writing=True) as store:
         origin = find_origin(settings.home)
-        report = report_unchanged(sessions, store.list_known(LOCAL), origin, within, list_forgotten(store))
+        exclusion = Exclusion(settings.exclude)
+        check = ChangeCheck(store.find_present(LOCAL, origin), origin)
+        # What is excluded now may be known from before, and is not to be taken for what is still there.
+        located = _locate(paths, within, None if exclusion else check.is_settled)
+        sessions = [files for files in located.sessions if not exclusion.excludes(files)]
+        report = check.report_unchanged(sessions, within, list_forgotten(store))
+        for obstacle in located.obstacles:
+            warn(f"{path_text(obstacle.path)}: {obstacle.reason}")
         if report is None:
+            if not exclusion:  # these are all of them
+                sessions = [*_locate(paths, within).sessions]
             report = _sync(settings, store, paths, sessions, within, workers)
         save_machine_name(store, origin)
         imported = _import_spool(settings, store)
@@ -150,11 +153,11 @@ def _sync(
     workers: int | None,
 ) -> SyncReport:
     """Archive what is new, for which alone it is worth loading all that this takes."""
-    from turnlog.ingest.lease import Request, hand_over, hold_lease
+    from turnlog.ingest.lease import SyncRequest, hold_lease, request_sync
     from turnlog.ingest.pipeline import sync
 
     place = settings.place
-    with waiting("Archiving") as progress:
+    with show_progress("Archiving") as progress:
         try:
             with hold_lease(place, lambda: None, wait_seconds=_PATIENCE):
                 return sync(
@@ -166,10 +169,11 @@ def _sync(
                     forgotten=list_forgotten(store),
                     workers=workers,
                     on_progress=progress,
+                    settles_later=True,
                 )
-        except BusyStoreError:  # whoever keeps the archive up to date does it
-            asked = Request(tuple(os.path.abspath(path) for path in paths))
-            return hand_over(settings.home, asked, _LONG_PATIENCE)
+        except BusyStoreError:  # the process that keeps the archive up to date does it
+            asked = SyncRequest(tuple(os.path.abspath(path) for path in paths))
+            return request_sync(settings.home, asked, _LONG_PATIENCE)
 
 
 def _import_spool(settings: Settings, store: MaintainedStore) -> int:
@@ -186,17 +190,27 @@ def _import_spool(settings: Settings, store: MaintainedStore) -> int:
         return 0
 
 
-def _locate(paths: tuple[Path, ...], settings: Settings) -> tuple[Located, list[Path]]:
+def _find_folders(paths: tuple[Path, ...], settings: Settings) -> list[Path]:
+    """Return the folders that are looked through."""
     if not paths:
         there = [path for path in settings.session_dirs if path.is_dir()]
         if not there:
             places = ", ".join(path_text(path) for path in settings.config_dirs)
             raise NothingFoundError(f"no Claude Code data in {places}; name a folder")
-        return locate_sessions(there), there
+        return there
     for path in paths:
         if not path.exists():
             raise MisuseError(f"{path_text(path)}: No such file or directory")
-    found = [locate_path(path) for path in paths]
+    return [path for path in paths if path.is_dir()]
+
+
+def _locate(
+    paths: tuple[Path, ...], within: list[Path], is_settled: Callable[[str], bool] | None = None
+) -> Located:
+    """Return the sessions of the paths, or of all folders that are looked through."""
+    if not paths:
+        return locate_sessions(within, is_settled)
+    found = [locate_path(path, is_settled) for path in paths]
     sessions = {session.path or session.folder: session for each in found for session in each.sessions}
     obstacles = tuple(obstacle for each in found for obstacle in each.obstacles)
-    return Located(tuple(sessions.values()), (), obstacles), [path for path in paths if path.is_dir()]
+    return Located(tuple(sessions.values()), (), obstacles)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.cli.output import Output, waiting
+from turnlog.cli.output import Output, show_progress
 from turnlog.cli.plain_text import describe_sync
-from turnlog.cli.stores import open_for
+from turnlog.cli.stores import open_archive
 from turnlog.cli.terminal import MisuseError, clean_line, stopped_by_signals, warn
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError
@@ -52,7 +52,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...]) -> None:
         watcher.stop()
 
     with (
-        open_for(settings, writing=True) as store,
+        open_archive(settings, writing=True) as store,
         hold_lease(place, on_lost, wait_seconds=_PATIENCE),
         stopped_by_signals(watcher.stop),
         ExitStack() as ending,
@@ -73,7 +73,7 @@ def watch(settings: Settings, output: Output, paths: tuple[Path, ...]) -> None:
             origin=find_origin(settings.home),
             watcher=watcher,
             on_report=on_report,
-            on_progress=first.enter_context(waiting("Archiving")),
+            on_progress=first.enter_context(show_progress("Archiving")),
             exclusion=Exclusion(settings.exclude),
             forgotten=lambda: list_forgotten(store),
         )

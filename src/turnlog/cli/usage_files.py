@@ -18,10 +18,20 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.cli.files import FoundFiles
-from turnlog.cli.output import waiting
+from turnlog.cli.output import show_progress
 from turnlog.cli.terminal import describe_os_error, warn
 from turnlog.instants import to_microseconds
-from turnlog.store.usage_cells import AnswerSum, Home, SumKey, UsageCell, build_cell, build_cells, sum_answers
+from turnlog.store.usage_cells import (
+    FULL,
+    AnswerSum,
+    Detail,
+    Home,
+    SumKey,
+    UsageCell,
+    build_cell,
+    build_cells,
+    sum_answers,
+)
 from turnlog.store.usage_report import FAILED, AnswerCell, CallUse, ReportedCost
 from turnlog.transcripts.session_files import path_text, project_name
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
@@ -217,10 +227,10 @@ class FileUsage:
         self._homes: dict[str, Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
-        show = partial(waiting, "Reading sessions") if sys.stderr.isatty() else show_nothing
+        show = partial(show_progress, "Reading sessions") if sys.stderr.isatty() else show_nothing
         self._take(scan_files(found.paths, found.sizes, show=show))
 
-    def list_cells(self) -> list[UsageCell]:
+    def list_cells(self, _: Detail = FULL) -> list[UsageCell]:
         """Return what answers used, in quarters of an hour; each that stands in several places by itself."""
         shared = set().union(*self._shared.values())
         cells = [self._price(message) for message in self._gather(self._shared, shared).list_messages()]
@@ -252,16 +262,34 @@ class FileUsage:
             for each in scan.reported:
                 known = best.get(each.session)
                 best[each.session] = each if known is None else max(each, known, key=_by_worth)
-        own = self._gather(self._scans).list_own() if best else {}
+        costs = self._sum_own(best) if best else {}
         return [
             ReportedCost(
                 session=session,
                 source="cost-state" if best[session].kind == "cost-state" else "result",
                 cost_usd=best[session].cost,
-                computed_usd=to_dollars(sum(self._price(message).cost for message in own.get(session, []))),
+                computed_usd=to_dollars(costs[session]),
             )
             for session in sorted(best)
         ]
+
+    def _sum_own(self, sessions: Iterable[str]) -> dict[str, int]:
+        """Return what the answers in some sessions cost, by the lines of each alone."""
+        costs = dict.fromkeys(sessions, 0)
+        shared = set().union(*self._shared.values())
+        for scan in self._scans.values():
+            if any(group.session in costs for group in scan.groups):
+                for answer in scan.answers:
+                    group = scan.groups[answer.group]
+                    if group.session in costs and answer.message not in shared:
+                        charged = self._charger.find_charge(
+                            group.model, answer.time, answer.tokens, group.terms
+                        )
+                        costs[group.session] += 0 if charged is None else charged.cost
+        for session, messages in self._gather(self._shared, shared).list_own().items():
+            if session in costs:
+                costs[session] += sum(self._price(message).cost for message in messages)
+        return costs
 
     def find_prices(self) -> PriceTable | None:
         """Return by which prices the costs are."""

@@ -19,8 +19,8 @@ from rich.text import Text
 
 from turnlog.cli import terminal
 from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file
-from turnlog.cli.output import Output, output_options, track, waiting
-from turnlog.cli.session_input import is_file_name, open_shown
+from turnlog.cli.output import Output, output_options, show_progress, track
+from turnlog.cli.session_input import is_file_name, open_session_input
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line
 from turnlog.errors import MigrationError
 from turnlog.export.plain_text import plural
@@ -265,8 +265,8 @@ def validate_command(
     for name in given:
         if not _is_path(name):
             with (
-                open_shown(str(name), settings) as shown,
-                waiting(f"Reading {shown.name}"),
+                open_session_input(str(name), settings) as shown,
+                show_progress(f"Reading {shown.name}"),
                 shown.open() as session,
             ):
                 reports += validate_session(shown.name, session, threshold)
@@ -384,7 +384,7 @@ def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, outp
     """
     require_file(source)
     try:
-        with waiting(f"Migrating {path_text(source)}") as report:
+        with show_progress(f"Migrating {path_text(source)}") as report:
             done = migrate(source, target, in_place=force, force=force, dry_run=dry_run, on_progress=report)
     except MigrationError as error:
         hint = "" if force or not target.is_file() else "; --force overwrites it"

@@ -5,8 +5,8 @@ path of a known one is that source. A file at a new path, while one of its kind 
 an old one, was moved and keeps its name, provided that it begins with what was read of it: inodes are used
 again.
 
-`report_unchanged` holds size, time and inode of every file against what is known: most syncs find nothing new,
-and must be quick. For the same reason the number of the rules that rows are derived by is kept here.
+`ChangeCheck` holds size, time and inode of every file against what is known: most syncs find nothing new, and
+must be quick. For the same reason the number of the rules that rows are derived by is kept here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.store.interface import KnownSession, KnownSource
+from turnlog.store.interface import KnownSession, KnownSource, PresentFiles
 from turnlog.store.model import SourceKind, name_source
 from turnlog.transcripts.session_files import SessionFiles, is_untouched, pair_agents
 
@@ -28,6 +28,11 @@ DERIVATION = 7
 
 KindOfFile = tuple[Path, SourceKind, str | None, str | None]
 """A file, what it is for, and the agent or the run that it belongs to."""
+
+
+def is_outdated(known: KnownSession) -> bool:
+    """Tell whether a session's rows follow older rules than those of today."""
+    return known.derivation < DERIVATION
 
 
 class Match(Struct, frozen=True, gc=False):
@@ -127,55 +132,67 @@ class SyncReport(Struct, frozen=True, gc=False, kw_only=True):
     seconds: float = 0.0
 
 
-def report_unchanged(
-    sessions: Iterable[SessionFiles],
-    known: Iterable[KnownSession],
-    origin: str,
-    within: Iterable[Path] = (),
-    forgotten: Collection[str] = (),
-    is_excluded: Callable[[SessionFiles], bool] = lambda _: False,
-) -> SyncReport | None:
-    """Return what a sync of some sessions would report that finds nothing new; None if it may find anything."""
-    started = time.monotonic()
-    sources: dict[str, KnownSource] = {}
-    owners: dict[str, str] = {}
-    for session in known:
-        if session.derivation < DERIVATION:
-            return None
-        if session.origin in (
-            "",
-            origin,
-        ):  # the files of other machines are elsewhere, whatever their paths are
-            for source in session.sources:
-                if source.present:
-                    sources[source.path] = source
-                    owners[source.path] = session.key
-    for files in sessions:
-        if _is_new(files, sources) and not _is_left_out(files, origin, forgotten) and not is_excluded(files):
-            return None
-    roots = tuple(f"{os.path.abspath(folder)}{os.sep}" for folder in within)
-    if any(path.startswith(roots) for path in sources):  # gone, since nobody came across them
-        return None
-    seen = {owners[path] for path in owners.keys() - sources.keys()}
-    return SyncReport(sessions=len(seen), unchanged=len(seen), seconds=time.monotonic() - started)
+class ChangeCheck:
+    """Files outside, held against what is known of them: first single transcripts, then sessions."""
 
+    def __init__(self, known: PresentFiles, origin: str) -> None:
+        self._started = time.monotonic()
+        self._known = known
+        self._origin = origin
+        self._left = dict(known.files)
+        """What nobody came across so far."""
 
-def _is_new(files: SessionFiles, sources: dict[str, KnownSource]) -> bool:
-    """Tell whether any file is not as it is known; those that are, are taken out of `sources`."""
-    new = False
-    for each, *_ in list_kinds(files):
-        path = os.fspath(each)
-        if path not in sources:  # which are absolute, as nearly all are that are looked for
-            path = os.path.abspath(path)
-        source = sources.pop(path, None)
+    def is_settled(self, path: str) -> bool:
+        """Tell whether a file is as it is known: then nothing has to be found out about it any more."""
+        known = self._left.get(path)
+        if known is None or known.checkpoint is None:
+            return False
         try:
-            status = os.stat(path)
+            if not is_untouched(known.checkpoint, os.stat(path)):
+                return False
         except OSError:  # gone in this moment, or not to be read
-            new = new or source is not None
-            continue
-        if source is None or source.checkpoint is None or not is_untouched(source.checkpoint, status):
-            new = True
-    return new
+            return False
+        del self._left[path]
+        return True
+
+    def report_unchanged(
+        self,
+        sessions: Iterable[SessionFiles],
+        within: Iterable[Path] = (),
+        forgotten: Collection[str] = (),
+        is_excluded: Callable[[SessionFiles], bool] = lambda _: False,
+    ) -> SyncReport | None:
+        """Return what a sync would report that finds nothing new; None if it may find anything.
+
+        The sessions are those of which not all was settled; `within` is where everything was looked for.
+        """
+        if self._known.derivation is not None and self._known.derivation < DERIVATION:
+            return None
+        for files in sessions:
+            if (
+                self._is_new(files)
+                and not _is_left_out(files, self._origin, forgotten)
+                and not is_excluded(files)
+            ):
+                return None
+        left = self._left
+        roots = tuple(f"{os.path.abspath(folder)}{os.sep}" for folder in within)
+        if any(path.startswith(roots) for path in left):  # gone, since nobody came across them
+            return None
+        seen = {file.session for path, file in self._known.files.items() if path not in left}
+        return SyncReport(sessions=len(seen), unchanged=len(seen), seconds=time.monotonic() - self._started)
+
+    def _is_new(self, files: SessionFiles) -> bool:
+        """Tell whether any file of a session is not as it is known."""
+        new = False
+        for each, *_ in list_kinds(files):
+            path = os.fspath(each)
+            if path not in self._left:  # where they are absolute, as nearly all are that are looked for
+                path = os.path.abspath(path)
+            if not self.is_settled(path):
+                was_known = self._left.pop(path, None) is not None
+                new = new or was_known or os.path.exists(path)
+        return new
 
 
 def _is_left_out(files: SessionFiles, origin: str, forgotten: Collection[str]) -> bool:

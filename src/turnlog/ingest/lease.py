@@ -16,11 +16,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import msgspec
+from litestar import Request
 from msgspec import Struct
 
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.machine import find_origin
+from turnlog.server.messages import Answer
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.model import StorePlace, home_of
 from turnlog.store.opening import open_lease
@@ -74,20 +76,20 @@ _PAUSE = 0.05
 _LARGEST = 1 << 20
 
 
-class Request(Struct, frozen=True, forbid_unknown_fields=True):
+class SyncRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """What is to be archived: some paths, or all of this machine."""
 
     paths: tuple[str, ...] = ()
 
 
-class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+class SyncAnswer(Struct, frozen=True, forbid_unknown_fields=True):
     """What was done, or why not."""
 
     report: SyncReport | None = None
     reason: str = ""
 
 
-def hand_over(home: Path, request: Request, patience: float) -> SyncReport:
+def request_sync(home: Path, request: SyncRequest, patience: float) -> SyncReport:
     """Leave a request for the writer of the store in `home`, and return what it did.
 
     Raises `BusyStoreError` if nobody answers in time, or the writer could not do it.

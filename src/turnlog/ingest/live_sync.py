@@ -18,16 +18,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from litestar import Request
 from msgspec import Struct
 
 from turnlog.errors import NewerStoreError
 from turnlog.ingest.change_check import SyncReport, find_transcript
-from turnlog.ingest.lease import Answer, Request, answer_requests
+from turnlog.ingest.lease import answer_requests
 from turnlog.ingest.machine import Exclusion, save_machine_name
 from turnlog.ingest.pipeline import OnProgress, sync
 from turnlog.ingest.session_scan import SessionCache
 from turnlog.ingest.sync_plan import KnownSessions
 from turnlog.ingest.watchers import Watcher, find_target, is_transcript, locate_target
+from turnlog.server.messages import Answer
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
 from turnlog.transcripts.session_files import SessionFiles, locate_path, locate_sessions

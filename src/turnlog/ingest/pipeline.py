@@ -32,16 +32,9 @@ from msgspec import Struct, convert, msgpack, to_builtins
 from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError, StoreError
-from turnlog.ingest.change_check import SyncReport
+from turnlog.ingest.change_check import SyncReport, is_outdated
 from turnlog.ingest.copies import mark_copies
-from turnlog.ingest.session_scan import (
-    CachedSession,
-    SessionCache,
-    derive_again,
-    is_outdated,
-    scan_session,
-    vanish,
-)
+from turnlog.ingest.session_scan import CachedSession, SessionCache, derive_again, scan_session, vanish
 from turnlog.ingest.sync_plan import Plan, Task, build_plan, measure
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Archive, KnownSession, Store, find_known

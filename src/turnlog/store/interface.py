@@ -234,6 +234,13 @@ class Store(KnownSessionSource, PeopleStore, Protocol):
         longer in the revision which the batch is based on (another writer was faster).
         """
 
+    def find_present(self, scope: Scope, origin: str) -> PresentFiles:
+        """Return which files of a machine, or of none that is known, were there when they were last seen.
+
+        It is what `list_known` tells, as far as it takes to find out whether anything is new. The files of
+        other machines are elsewhere, whatever their paths are.
+        """
+
     def list_sessions(
         self,
         scope: Scope,

@@ -297,6 +297,11 @@ def home_of(place: StorePlace) -> Path:
     return place.home if isinstance(place, ServerPlace) else place.parent
 
 
+def find_blob_place(place: StorePlace) -> BlobPlace | None:
+    """Return where a store has its blobs, if it has any."""
+    return place.blobs if isinstance(place, ServerPlace) else None
+
+
 def is_made(place: StorePlace) -> bool:
     """Tell whether there is a store: a file is there or not, and a server is asked when it is opened."""
     return isinstance(place, ServerPlace) or place.exists()

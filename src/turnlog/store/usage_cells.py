@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ _SLOTS = 96
 """How many there are in a day of UTC."""
 _EPOCH = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
+_QUARTER = timedelta(minutes=15)
 _DIMENSIONS = ("slot", "session", "home", "model", "agent", "skill", "mcp_server", "terms")
 AMOUNTS = (
     "messages", "incomplete", "unpriced", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
@@ -172,6 +173,15 @@ class Span(Struct, frozen=True, gc=False):
         return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
 
 
+class Stretch(Struct, frozen=True, gc=False):
+    """Quarters of an hour from one on, so many of which at a time are one period."""
+
+    start: int
+    ahead: int
+    """How many quarters of an hour before UTC's a period begins."""
+    length: int
+
+
 class Days(dict[int | None, date | None]):
     """The day of each quarter of an hour, as days are in a time zone."""
 
@@ -190,6 +200,18 @@ class Days(dict[int | None, date | None]):
         self[slot] = day
         return day
 
+    def list_stretches(self, first: int, last: int) -> list[Stretch]:
+        """Return the days from one quarter of an hour to another; where clocks change, quarters stay alone."""
+        found: list[Stretch] = []
+        for day in range(first // _SLOTS, last // _SLOTS + 1):
+            offset = self._find_offset(day)
+            stretch = Stretch(day * _SLOTS, 0, 1)
+            if offset is not None and offset == self._find_offset(day + 1):
+                stretch = Stretch(day * _SLOTS, offset // _QUARTER, _SLOTS)
+            if not found or (stretch.ahead, stretch.length) != (found[-1].ahead, found[-1].length):
+                found.append(stretch)
+        return found
+
     def _find(self, slot: int) -> date:
         """Return a day; zones are asked once a day, and only where they change, for each quarter of an hour."""
         whole = slot // _SLOTS
@@ -202,10 +224,33 @@ class Days(dict[int | None, date | None]):
         if day not in self._offsets:
             try:
                 moment = from_microseconds(day * _SLOTS * QUARTER)
-                self._offsets[day] = moment.astimezone(self._zone).utcoffset()
+                there = moment.astimezone(self._zone).replace(tzinfo=UTC)
+                self._offsets[day] = there - moment
             except OverflowError:  # at an end of the calendar
                 self._offsets[day] = None
         return self._offsets[day]
+
+
+class Detail(Struct, frozen=True):
+    """What cells have to tell apart, besides models and terms: what else they differ in may be added up."""
+
+    fields: frozenset[str] = frozenset({"session", "home", "agent", "skill", "mcp_server"})
+    days: Days | None = None
+    """Days that are told apart."""
+    length: int = 1
+    """Without days, how many quarters of an hour may be added up; 0 for all that there are."""
+
+    def list_stretches(self, first: int, last: int) -> list[Stretch]:
+        """Return the periods from one quarter of an hour to another; none if time makes no difference."""
+        if first < _SLOTS or last - first > _MOST_DAYS * _SLOTS:  # nobody has such times
+            return [Stretch(first, 0, 1)]
+        if self.days is not None:
+            return self.days.list_stretches(first, last)
+        return [Stretch(first, 0, self.length)] if self.length else []
+
+
+FULL = Detail()
+_MOST_DAYS = 10_000
 
 
 def find_zone(name: str) -> tzinfo:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.model import Scope, SourceKind
-from turnlog.store.usage_cells import Home, UsageCell, build_cell, merge_cells
+from turnlog.store.usage_cells import FULL, Detail, Home, UsageCell, build_cell, merge_cells
 from turnlog.store.usage_report import (
     AnswerCell,
     AnswerUse,
@@ -47,7 +47,7 @@ class RecountedUsage:
         self._prices = Prices() if prices is None else prices
         self._version_of = version_of
 
-    def list_cells(self) -> list[UsageCell]:
+    def list_cells(self, _: Detail = FULL) -> list[UsageCell]:
         """Return a cell for each answer."""
         return [answer.cell for answer in self.list_answers()]
 

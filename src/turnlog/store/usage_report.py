@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
@@ -20,8 +21,10 @@ from msgspec.structs import replace
 from turnlog.instants import find_moment, from_microseconds, to_microseconds
 from turnlog.store.usage_cells import (
     AMOUNTS,
+    FULL,
     QUARTER,
     Days,
+    Detail,
     Home,
     Span,
     UsageCell,
@@ -449,8 +452,8 @@ class AnswerUse(Struct, frozen=True, gc=False, kw_only=True):
 class UsageSource(Protocol):
     """All that reports of usage are made of; every answer is in it once."""
 
-    def list_cells(self) -> list[UsageCell]:
-        """Return what answers used, in cells of any size."""
+    def list_cells(self, detail: Detail = FULL) -> list[UsageCell]:
+        """Return what answers used, in cells of any size that tell apart what they have to."""
 
     def list_answers(self) -> list[AnswerCell]:
         """Return what each answer used."""
@@ -640,7 +643,7 @@ _PERIODS: Mapping[str, Callable[[date], str]] = {"daily": name_day, "weekly": na
 """How days are named, in the groupings by time."""
 
 
-class UsageQuery(Struct, frozen=True, kw_only=True):
+class UsageQuery(Struct, frozen=True, kw_only=True, dict=True):
     """What is asked for."""
 
     zone: tzinfo
@@ -657,6 +660,11 @@ class UsageQuery(Struct, frozen=True, kw_only=True):
     most: int | None = None
     """How many rows there may be: the dearest, or of times the newest. None for all."""
 
+    @cached_property
+    def days(self) -> Days:
+        """The days of the zone, each found once."""
+        return Days(self.zone)
+
     @property
     def is_narrowed(self) -> bool:
         """Whether not everything counts."""
@@ -665,7 +673,7 @@ class UsageQuery(Struct, frozen=True, kw_only=True):
 
 def select(cells: Iterable[UsageCell], query: UsageQuery) -> list[UsageCell]:
     """Return the cells that count."""
-    days, span, project = Days(query.zone), query.span, query.project
+    days, span, project = query.days, query.span, query.project
     found = list(cells) if span == Span() else [cell for cell in cells if span.has(days[cell.slot])]
     if project is None:
         return found
@@ -692,7 +700,7 @@ def _namer(query: UsageQuery) -> _Namer:
     name = _PERIODS.get(query.by)
     if name is None:
         return _ATTRIBUTES[query.by]
-    days, names = Days(query.zone), _Names(name)
+    days, names = query.days, _Names(name)
     return lambda cell: names[days[cell.slot]]
 
 
@@ -800,9 +808,33 @@ def _find_available(source: UsageSource, query: UsageQuery) -> Span | None:
     return Span(find_day(first, query.zone), find_day(last, query.zone))
 
 
+_FIELDS: Mapping[str, frozenset[str]] = {
+    "session": frozenset({"session", "home"}),
+    "project": frozenset({"home"}),
+    "person": frozenset({"home"}),
+    "machine": frozenset({"home"}),
+    "agent": frozenset({"agent"}),
+    "skill": frozenset({"skill"}),
+    "mcp": frozenset({"mcp_server"}),
+}
+"""What has to be told apart for rows of a grouping."""
+
+
+def _find_detail(query: UsageQuery) -> Detail:
+    """Return what has to be told apart."""
+    fields = _FIELDS.get(query.by, frozenset()) | _FIELDS.get(query.breakdown or "", frozenset())
+    if query.project is not None:
+        fields |= {"home"}
+    if query.is_narrowed:  # so are the sessions' own figures
+        fields |= {"session"}
+    if query.by is Grouping.BLOCKS:  # which begin with an hour, days need not
+        return Detail(fields, length=_HOUR if query.span == Span() else 1)
+    return Detail(fields, query.days if query.by in _PERIODS or query.span != Span() else None, length=0)
+
+
 def _list_cells(source: UsageSource, query: UsageQuery) -> list[UsageCell]:
     """Return all cells that count."""
-    cells = select(source.list_cells(), query)
+    cells = select(source.list_cells(_find_detail(query)), query)
     if query.by is Grouping.BLOCKS:  # what bears no time is in no block
         return [cell for cell in cells if cell.slot is not None]
     return cells

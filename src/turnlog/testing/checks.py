@@ -247,6 +247,7 @@ class _Asking(Struct, frozen=True):
                 *(sort_sources(found) for found in store.list_known(scope)),
                 *(sort_sources(found) for key in keys if (found := find_known(store, scope, key))),
             ],
+            "find_present": [*sorted(store.find_present(scope, ORIGIN).files.items())],
             "find_sessions": [found for key in keys for found in find_sessions(store, scope, key)],
             "list_sessions": [
                 (order, found)

@@ -31,6 +31,8 @@ from turnlog.store.interface import (
     ChangeKind,
     FileCounts,
     KnownSessionSource,
+    PresentFile,
+    PresentFiles,
     Store,
     count_files,
     find_known,
@@ -93,6 +95,24 @@ class QueryContract(ContractBase):
             }
             assert [session.key for session in store.list_known(LOCAL, "there")] == [there.key]
             assert list(store.list_known(LOCAL, "nowhere")) == []
+
+    def test_the_files_of_a_machine_are_found_as_they_were_last_seen(self, tmp_path: Path) -> None:
+        with self.opened(tmp_path) as store:
+            assert store.find_present(LOCAL, "here") == PresentFiles({}, None)
+            here, _ = (
+                keep(store, {_TRANSCRIPT: make_lines(lines)}, origin=name)
+                for name, lines in (("here", 2), ("there", 4))
+            )
+            found = store.find_present(LOCAL, "here")
+            oldest = min(session.derivation for session in store.list_known(LOCAL))
+            known = [
+                (source.path, PresentFile(session.key, source.checkpoint))
+                for session in store.list_known(LOCAL, "here")
+                for source in session.sources
+            ]
+            assert (found.files, found.derivation) == (dict(known), oldest)
+            assert {file.session for file in found.files.values()} == {here.key}
+            assert store.find_present(LOCAL, "nowhere") == PresentFiles({}, oldest)
 
     def test_sessions_are_listed_newest_first(self, tmp_path: Path) -> None:
         with self.opened(tmp_path) as store:

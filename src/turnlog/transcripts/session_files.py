@@ -395,9 +395,13 @@ def list_roots(config_dirs: Iterable[Path]) -> list[Path]:
     return [config / name for config in config_dirs for name in _ROOTS]
 
 
-def locate_sessions(config_dirs: Iterable[Path]) -> Located:
-    """Find all sessions of some config dirs; of those that are one folder by two names, only once."""
-    search = _Search()
+def locate_sessions(config_dirs: Iterable[Path], is_settled: Callable[[str], bool] | None = None) -> Located:
+    """Find all sessions of some config dirs; of those that are one folder by two names, only once.
+
+    Where a session is nothing but its transcript, `is_settled` is asked about that file's path, and the session
+    is left out if nobody has to know more: of thousands, this is so of nearly all.
+    """
+    search = _Search(is_settled)
     for config in config_dirs:
         try:
             names = set(os.listdir(config))
@@ -410,19 +414,20 @@ def locate_sessions(config_dirs: Iterable[Path]) -> Located:
     return search.located()
 
 
-def locate_path(path: Path) -> Located:
+def locate_path(path: Path, is_settled: Callable[[str], bool] | None = None) -> Located:
     """Find the session that a file is, or all sessions under a folder: a config dir, a project's, any other.
 
-    A file may have any name. What lies beside it and belongs to the session is found with it.
+    A file may have any name. What lies beside it and belongs to the session is found with it. In folders,
+    sessions are left out as `locate_sessions` does.
     """
     path = Path(os.path.abspath(path))
-    search = _Search()
+    search = _Search(is_settled)
     if not path.is_dir():
         search.look_at(path)
         return search.located()
     listing = FolderLister().list_folder(os.fspath(path), os.fspath(path))
     if not set(_ROOTS).isdisjoint(listing.folders):
-        return locate_sessions([path])
+        return locate_sessions([path], is_settled)
     if is_session_folder(path.name, listing):
         search.look_at(path.with_name(f"{path.name}.jsonl"), folder_is_enough=True)
     else:
@@ -433,8 +438,9 @@ def locate_path(path: Path) -> Located:
 class _Search:
     """One search: what it found so far, and what stood in its way."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_settled: Callable[[str], bool] | None) -> None:
         self.lister = FolderLister()
+        self._is_settled = is_settled
         self._sessions: list[SessionFiles] = []
         self._strays: list[AgentFiles] = []
         self._seen: set[str] = set()
@@ -467,7 +473,7 @@ class _Search:
         if own:
             self._strays += own
             return
-        names = {path.stem, _find_session_id(path) or path.stem}
+        names = {path.stem, (_find_session_id(path) if agents else None) or path.stem}
         beside = [agent for agent in agents if agent.path and _find_session_id(agent.path) in names]
         folder = path.parent / path.stem
         listing = self._list(folder) if path.stem in around.folders else None
@@ -485,12 +491,15 @@ class _Search:
         taken = {path.name for agent in agents for path in (agent.path, agent.meta) if path is not None}
         # There are thousands, and asking a `Path` for its parts takes longer than listing it.
         parts = ((name, *os.path.splitext(name)) for name in listing.files if name not in taken)
-        transcripts = [(stem, folder / name) for name, stem, suffix in parts if suffix in _SUFFIXES]
-        stems = {stem for stem, _ in transcripts}
+        transcripts = [(stem, name) for name, stem, suffix in parts if suffix in _SUFFIXES]
         bare = {name for name in inner if is_session_folder(name, inner[name])} | beside.keys()
-        found = [*transcripts, *((name, None) for name in bare - stems)]
-        for session_id, path in sorted(found, key=lambda each: (each[0], os.fspath(each[1] or ""))):
-            self._add(session_id, path, folder, inner.pop(session_id, None), beside.get(session_id, []))
+        bare.difference_update(stem for stem, _ in transcripts)
+        is_settled, prefix = self._is_settled, os.path.join(folder, "")
+        for session_id, name in sorted([*transcripts, *((each, "") for each in bare)]):
+            own, agents_beside = inner.pop(session_id, None), beside.get(session_id, [])
+            if is_settled is not None and own is None and not agents_beside and is_settled(prefix + name):
+                continue
+            self._add(session_id, folder / name if name else None, folder, own, agents_beside)
         return [(folder / name, listing) for name, listing in inner.items()]
 
     def _by_session(self, agents: list[AgentFiles]) -> dict[str, list[AgentFiles]]:

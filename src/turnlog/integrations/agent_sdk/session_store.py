@@ -38,6 +38,7 @@ from claude_agent_sdk import (
     SessionSummaryEntry,
     fold_session_summary,
 )
+from litestar import Request
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -55,7 +56,7 @@ from turnlog.ingest.captured_files import (
     write_lines,
     write_safely,
 )
-from turnlog.ingest.lease import Request, hand_over
+from turnlog.ingest.lease import request_sync
 from turnlog.ingest.machine import find_origin
 from turnlog.ingest.session_scan import SessionCache
 from turnlog.store.interface import KnownSession, KnownSource, MaintainedStore, Store, find_known, find_sessions
@@ -447,7 +448,7 @@ class Mirror:
         request = Request(tuple(map(os.path.abspath, paths)))
         while not self._archive(paths):
             try:
-                hand_over(self._settings.home, request, _PATIENCE)
+                request_sync(self._settings.home, request, _PATIENCE)
             except BusyStoreError:
                 if time.monotonic() >= end:
                     raise

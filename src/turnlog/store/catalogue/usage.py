@@ -11,12 +11,13 @@ are added up again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 from msgspec.structs import astuple
 
 from turnlog.errors import StoreError
@@ -26,7 +27,7 @@ from turnlog.store.catalogue.feed import lock_feed
 from turnlog.store.catalogue.segments import SegmentCache
 from turnlog.store.frames import open_compressed
 from turnlog.store.model import Scope
-from turnlog.store.usage_cells import QUARTER, Home, UsageCell, join_terms
+from turnlog.store.usage_cells import AMOUNTS, FULL, QUARTER, Detail, Home, UsageCell, join_terms
 from turnlog.store.usage_report import (
     NO_SLOT,
     AnswerCell,
@@ -45,14 +46,22 @@ from turnlog.transcripts.usage.prices import Charger, PriceTable, find_table, id
 from turnlog.transcripts.usage.tokens import PricingTerms, SightingFold, Tokens
 
 _GROUPS = """
-SELECT g.id, e.key, e.origin, e.person, e.project, e.title, g.session_id, g.model, g.agent, g.skill,
-    g.mcp_server, g.terms
+SELECT g.id, e.id, g.session_id, g.model, g.agent, g.skill, g.mcp_server, g.terms
 FROM usage_groups AS g JOIN sessions AS e ON e.id = g.session WHERE e.owner = ? AND g.audience <> 2
 """
-_CELLS = """
-SELECT grp, slot, messages, incomplete, unpriced, input, output, cache_read, cache_write_5m, cache_write_1h,
-    web_searches, cost, saved, first, last
-FROM usage_rollup
+_HOMES = "SELECT id, key, origin, person, project, title FROM sessions WHERE owner = ?"
+_NO_HOME = Home("")
+_SLOTS = f"SELECT min(slot), max(slot) FROM usage_rollup WHERE slot <> {NO_SLOT}"
+_FIELDS = {
+    "home": "e.id", "session": "g.session_id", "model": "g.model", "agent": "g.agent", "skill": "g.skill",
+    "mcp_server": "g.mcp_server", "terms": "g.terms",
+}  # fmt: skip
+_ALWAYS = frozenset({"model", "terms"})
+_SUMS = ", ".join(f"sum(r.{name})" for name in AMOUNTS)
+_CELLS = f"""
+SELECT {{columns}}, min(r.slot), {_SUMS}, min(r.first), max(r.last)
+FROM usage_rollup AS r JOIN usage_groups AS g ON g.id = r.grp JOIN sessions AS e ON e.id = g.session
+WHERE e.owner = ? AND g.audience <> 2 GROUP BY {{groups}}
 """
 _ANSWERS = """
 SELECT grp, message_id, time, flags, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches,
@@ -91,15 +100,30 @@ class CatalogueUsage:
         self._segments = segments
         self._scope = scope
 
-    def list_cells(self) -> list[UsageCell]:
-        """Return what answers used, in quarters of an hour."""
+    def list_cells(self, detail: Detail = FULL) -> list[UsageCell]:
+        """Return what answers used, added up where they are as far as nobody has to tell them apart."""
+        told_apart = detail.fields | _ALWAYS
 
         def work(connection: Connection) -> list[UsageCell]:
-            groups = self._load_groups(connection)
+            period, values = _build_period(connection, detail)
+            columns = [period, *(column if name in told_apart else "NULL" for name, column in _FIELDS.items())]
+            groups = [str(at) for at, column in enumerate(columns, 1) if column != "NULL"]
+            homes = dict(self._list_homes(connection)) if "home" in told_apart else {None: _NO_HOME}
+            query, given = _CELLS.replace("{columns}", ", ".join(columns)), (*values, self._scope.owner)
+            try:
+                rows = connection.execute(query.replace("{groups}", ", ".join(groups)), given)
+            except StoreError:  # a sum that no column can hold: then nothing is added up
+                rows = connection.execute(
+                    query.replace("{groups}", ", ".join((*groups, "r.grp", "r.slot"))), given
+                )
+            texts, most = _Texts(), len(AMOUNTS)
             return [
-                build_stored_cell(groups[group], slot, amounts)
-                for group, slot, *amounts in connection.execute(_CELLS)
-                if group in groups
+                build_stored_cell(
+                    UsageGroup(homes[home], texts[session] or "", *map(texts.__getitem__, words[:5])),
+                    words[5],
+                    (*map(int, words[6 : 6 + most]), *words[6 + most :]),
+                )
+                for _, home, session, *words in rows
             ]
 
         return self._database.read(work, self._scope)
@@ -170,17 +194,29 @@ class CatalogueUsage:
         return self._database.read(lambda connection: connection.execute(query, values), self._scope)
 
     def _load_groups(self, connection: Connection) -> dict[int, UsageGroup]:
-        groups: dict[int, UsageGroup] = {}
-        homes: dict[str, Home] = {}
+        homes, texts = dict(self._list_homes(connection)), _Texts()
+        return {
+            number: UsageGroup(homes[session], *map(texts.__getitem__, words))
+            for number, session, *words in connection.execute(_GROUPS, (self._scope.owner,))
+        }
+
+    def _list_homes(self, connection: Connection) -> Iterator[tuple[int | None, Home]]:
         texts = _Texts()
-        for number, key, origin, person, project, title, *words in connection.execute(
-            _GROUPS, (self._scope.owner,)
-        ):
-            home = homes.get(key)
-            if home is None:
-                home = homes[key] = Home(key, texts[project], unpack_text(title), person, texts[origin])
-            groups[number] = UsageGroup(home, *map(texts.__getitem__, words))
-        return groups
+        for number, key, origin, person, project, title in connection.execute(_HOMES, (self._scope.owner,)):
+            yield number, Home(key, texts[project], unpack_text(title), person, texts[origin])
+
+
+def _build_period(connection: Connection, detail: Detail) -> tuple[str, list[int]]:
+    """Return what is the same for all quarters of an hour that may be added up, with the values that it has."""
+    [(first, last)] = connection.execute(_SLOTS)
+    stretches = [] if first is None else detail.list_stretches(first, last)
+    if not stretches:
+        return "NULL", []
+    cases, values = "", list[int]()
+    for each in reversed(stretches):
+        cases += " WHEN r.slot >= ? THEN " + ("-r.slot" if each.length == 1 else "(r.slot + ?) / ?")
+        values += (each.start,) if each.length == 1 else (each.start, each.ahead, each.length)
+    return f"CASE{cases} ELSE -r.slot END", values
 
 
 class _Texts(dict[bytes | None, Any]):
@@ -411,9 +447,11 @@ class UsageKeeper:
             for session in homes.get(message, set()) - said.keys():
                 wanted.setdefault(session, set()).add(message)
         for session, messages in wanted.items():
-            for source, record in self._list_said(session):
-                if record.message_id in messages:
-                    stale[record.message_id].setdefault(session, []).append((source, record))
+            # What is damaged there keeps nobody from writing: who repairs it counts these answers again.
+            with suppress(DecodeError):
+                for source, record in self._list_said(session):
+                    if record.message_id in messages:
+                        stale[record.message_id].setdefault(session, []).append((source, record))
 
     def _list_said(self, session: int) -> Iterator[_Said]:
         """Yield what the files of a session say about usage, as their segments have it."""
