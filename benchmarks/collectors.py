@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from turnlog.ingest.upload_protocol import PROTOCOL, SessionUpload, Stretch, Upload, digest_of, encode_upload
+from turnlog.ingest.upload_protocol import PROTOCOL, FileChunk, SessionUpload, Upload, digest_of, encode_upload
 from turnlog.store.model import SourceKind
 from turnlog.testing.builders import make_line
 from turnlog.transcripts.session_files import Change
@@ -138,7 +138,7 @@ class Machine:
         source: dict[str, object] = (state.get("sources") or [{}])[0]  # type: ignore[index]
         self._lines = write_lines(self._count, self._written, Path(self._path).stem)
         start = int(str(source.get("length", 0)))
-        stretch = Stretch(
+        stretch = FileChunk(
             path=self._path.encode(),
             kind=SourceKind.TRANSCRIPT,
             change=Change.APPENDED if source else Change.NEW,

@@ -18,7 +18,8 @@ import uvicorn
 from turnlog.server.app import HANDLERS, Application, build_app
 from turnlog.server.http_server import build_protocol, listen
 from turnlog.server.requests import ServerContext
-from turnlog.server.routes import login, status
+from turnlog.server.routes import accounts as account_routes
+from turnlog.server.routes import status
 from turnlog.server.security.gate import Hosts, Limits
 from turnlog.server.security.guard import FailureLimit
 from turnlog.server.security.tokens import TokenKeeper
@@ -28,7 +29,13 @@ from turnlog.store.interface import MaintainedStore
 from turnlog.store.opening import open_store
 
 PATIENCE = 30.0
-CORE = (status.get_health, status.get_ready, status.get_metrics, login.open_page, login.create_key)
+CORE = (
+    status.get_health,
+    status.get_ready,
+    status.get_metrics,
+    account_routes.open_page,
+    account_routes.create_key,
+)
 """Routes that need no sessions."""
 
 

@@ -40,7 +40,7 @@ class Occasion(StrEnum):
 
 
 class NotificationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is told when a session waits or ends; nobody, unless the file says so."""
+    """Who is notified when a session waits or ends; nobody by default."""
 
     desktop: bool = False
     """Whether to show notifications on the desktop."""
@@ -136,7 +136,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     """What is never archived: paths of files and projects, with wildcards (`[sync] exclude` in the file)."""
     notifications: NotificationSettings = NotificationSettings()
-    """Who is told when a session waits or ends (`[notifications]` in the file)."""
+    """Who is notified when a session waits or ends (`[notifications]` in the file)."""
 
     redact_words: tuple[str, ...] = ()
     """What exports never tell, besides secrets (`[redaction] words` in the file)."""
@@ -199,7 +199,7 @@ def find_home(env: Mapping[str, str]) -> Path:
 
 
 def _find_data(env: Mapping[str, str]) -> str:
-    """Return where programs keep the data of whoever runs them."""
+    """Return the folder for the user's application data."""
     if sys.platform == "win32":
         return env.get("LOCALAPPDATA") or "~/AppData/Local"
     given = env.get("XDG_DATA_HOME", "")

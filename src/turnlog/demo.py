@@ -64,7 +64,7 @@ class Stage:
         self.now += timedelta(seconds=seconds)
 
     def hook(self, event: str, **told: object) -> None:
-        """Let a hook be told of an event."""
+        """Deliver an event to a hook."""
         base = {"session_id": self.session_id, "cwd": self.project, "permission_mode": "default"}
         payload = {**base, "hook_event_name": event, **told}
         self.hooks.append((self.now, json.dumps(payload).encode()))
@@ -81,7 +81,7 @@ class Stage:
         self._answer = None
         self._context += _tokens(text)
         message = {"role": "user", "content": text}
-        return self._tell({"type": "user", "message": message, "permissionMode": "default"})
+        return self._write_message({"type": "user", "message": message, "permissionMode": "default"})
 
     @property
     def last(self) -> str | None:
@@ -90,11 +90,11 @@ class Stage:
 
     def think(self, text: str, *, after: float = 3.0) -> None:
         """Think aloud; what the model thinks belongs to the answer that follows."""
-        self._say([{"type": "thinking", "thinking": text, "signature": ""}], after)
+        self._write_answer([{"type": "thinking", "thinking": text, "signature": ""}], after)
 
     def say(self, text: str, *, after: float = 4.0, ends: bool = True) -> None:
         """Answer; unless it `ends`, calls follow in the same answer."""
-        self._say([{"type": "text", "text": text}], after, stop="end_turn" if ends else "tool_use")
+        self._write_answer([{"type": "text", "text": text}], after, stop="end_turn" if ends else "tool_use")
         if ends:
             self._answer = None
 
@@ -112,7 +112,7 @@ class Stage:
         """Call a tool, and return the call's id; without an `answer` it is running, or waits for somebody."""
         number = self._count
         identity = f"toolu_{uuid5(_SPACE, f'{self._key()}/{number}').hex[:24]}"
-        self._say(
+        self._write_answer(
             [{"type": "tool_use", "id": identity, "name": tool, "input": dict(given)}], 1.2, stop="tool_use"
         )
         asked = self._parent
@@ -130,7 +130,7 @@ class Stage:
         line: dict[str, object] = {"type": "user", "message": {"role": "user", "content": [block]}}
         if details is not None or failed:
             line["toolUseResult"] = f"Error: {answer}" if failed else details
-        self._tell(line | {"sourceToolAssistantUUID": asked})
+        self._write_message(line | {"sourceToolAssistantUUID": asked})
         return identity
 
     def agent(self, kind: str, begins: datetime) -> Stage:
@@ -149,14 +149,14 @@ class Stage:
     def interrupt(self) -> None:
         """Press Esc."""
         text = {"type": "text", "text": "[Request interrupted by user]"}
-        self._tell({"type": "user", "message": {"role": "user", "content": [text]}})
+        self._write_message({"type": "user", "message": {"role": "user", "content": [text]}})
         self._answer = None
 
     def compact(self, summary: str, tokens: int) -> None:
         """Make the conversation shorter."""
         metadata = {"trigger": "auto", "preTokens": tokens}
         logical, self._parent = self._parent, None
-        self._tell(
+        self._write_message(
             {
                 "type": "system",
                 "subtype": "compact_boundary",
@@ -167,7 +167,7 @@ class Stage:
             }
         )
         self._context = _CONTEXT + _tokens(summary)
-        self._tell(
+        self._write_message(
             {
                 "type": "user",
                 "message": {"role": "user", "content": summary},
@@ -176,7 +176,7 @@ class Stage:
             }
         )
 
-    def _say(self, blocks: list[dict[str, object]], after: float, stop: str | None = None) -> None:
+    def _write_answer(self, blocks: list[dict[str, object]], after: float, stop: str | None = None) -> None:
         """Write a line of an answer: one block each, all under the id of the answer."""
         self.wait(after)
         spoken = sum(_tokens(json.dumps(block)) for block in blocks)
@@ -206,9 +206,9 @@ class Stage:
             "usage": usage,
         }
         self._context += spoken
-        self._tell({"type": "assistant", "message": message, "requestId": f"req_{identity[4:]}"})
+        self._write_message({"type": "assistant", "message": message, "requestId": f"req_{identity[4:]}"})
 
-    def _tell(self, line: dict[str, object]) -> str:
+    def _write_message(self, line: dict[str, object]) -> str:
         """Write a line with the envelope that lines of a conversation have."""
         uuid = str(uuid5(_SPACE, f"{self._key()}/line/{self._count}"))
         envelope: dict[str, object] = {

@@ -14,7 +14,7 @@ from turnlog.errors import PushError
 from turnlog.ingest.machine import Exclusion
 from turnlog.ingest.push_client import PushClient, parse_server
 from turnlog.ingest.pusher import Pusher
-from turnlog.ingest.upload_protocol import PROTOCOL, Delivered, HookUpload, Machine
+from turnlog.ingest.upload_protocol import PROTOCOL, HookUpload, Machine, UploadedDelivery
 from turnlog.testing.builders import make_lines
 
 
@@ -35,7 +35,7 @@ class Recorder(threading.Thread):
         self._chance = chance
         self._servers = servers
         self._folder = folder
-        self._pending: list[Delivered] = []
+        self._pending: list[UploadedDelivery] = []
 
     def end(self) -> None:
         """End after what is being pushed."""
@@ -95,8 +95,8 @@ def write_on(chance: random.Random, path: Path) -> None:
         file.write(data[: chance.choice([len(data), len(data) // 2])])
 
 
-def make_delivery(chance: random.Random) -> Delivered:
+def make_delivery(chance: random.Random) -> UploadedDelivery:
     """Return what a hook was given."""
     now = time.time_ns()
     payload = {"session_id": f"s{chance.randrange(4)}", "hook_event_name": "Stop", "n": chance.random()}
-    return Delivered(f"{now}-{chance.getrandbits(64):016x}", now, json.dumps(payload).encode())
+    return UploadedDelivery(f"{now}-{chance.getrandbits(64):016x}", now, json.dumps(payload).encode())

@@ -9,18 +9,20 @@ from msgspec.structs import replace
 
 from session_records import list_records
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.pusher import describe, gather, tell_gone
+from turnlog.ingest.pusher import build_deletion, collect_changes, identify_session
 from turnlog.ingest.sync_plan import build_plan
 from turnlog.ingest.upload_protocol import (
+    CHUNK,
     PROTOCOL,
-    STRETCH,
+    Outcome,
+    SessionAnswer,
     SessionUpload,
     Upload,
     encode_upload,
-    learn_session,
-    tell_session,
+    from_server_session,
+    to_server_session,
 )
-from turnlog.ingest.upload_receiver import Given, Outcome, SessionAnswer, UploadReceiver
+from turnlog.ingest.upload_receiver import ReceivedUpload, UploadReceiver
 from turnlog.ingest.verification import verify_session
 from turnlog.store.interface import KnownSession, MaintainedStore, find_sessions
 from turnlog.store.model import LOCAL, StorePlace
@@ -36,7 +38,7 @@ ORIGIN = "0123456789abcdef" * 2
 class PushedStore:
     """A store that takes what one machine pushes."""
 
-    def __init__(self, place: StorePlace, limit: int = STRETCH) -> None:
+    def __init__(self, place: StorePlace, limit: int = CHUNK) -> None:
         self.store: MaintainedStore = open_store(place)
         self.taker = UploadReceiver(self.store)
         self.limit = limit
@@ -44,7 +46,10 @@ class PushedStore:
 
     def list_known(self) -> list[KnownSession]:
         """What the machine is told that the server has."""
-        return [learn_session(tell_session(known), ORIGIN) for known in self.store.list_known(LOCAL, ORIGIN)]
+        return [
+            from_server_session(to_server_session(known), ORIGIN)
+            for known in self.store.list_known(LOCAL, ORIGIN)
+        ]
 
     def push(self, sessions: Iterable[SessionFiles], within: Iterable[Path] = ()) -> None:
         """Push all that is new, part by part."""
@@ -53,12 +58,12 @@ class PushedStore:
             assert task.files is not None
             self.push_session(task.files, task.known)
         for gone in plan.gone:
-            self.take(tell_gone(gone))
+            self.take(build_deletion(gone))
 
     def push_session(self, files: SessionFiles, known: KnownSession | None) -> None:
         while True:
-            upload = gather(
-                describe(files), *match_known(files, known), known, origin=ORIGIN, limit=self.limit
+            upload = collect_changes(
+                identify_session(files), *match_known(files, known), known, origin=ORIGIN, limit=self.limit
             ).upload
             if upload is None:
                 return
@@ -66,7 +71,7 @@ class PushedStore:
             assert (answer.outcome, answer.reason) == (Outcome.TAKEN, "")
             if answer.session is None:
                 return
-            known = learn_session(answer.session, ORIGIN)
+            known = from_server_session(answer.session, ORIGIN)
             if not upload.has_more:
                 return
 
@@ -74,7 +79,7 @@ class PushedStore:
         """Take some sessions at once, and return what became of the last."""
         self.uploads += 1
         upload = Upload(protocol=PROTOCOL, origin=ORIGIN, sessions=uploads)
-        [answer] = self.taker.take([Given(ORIGIN, encode_upload(upload))])
+        [answer] = self.taker.take([ReceivedUpload(ORIGIN, encode_upload(upload))])
         assert len(answer.sessions) == len(uploads)
         return answer.sessions[-1]
 

@@ -54,15 +54,17 @@ def grow(project: Path, choice: random.Random, *, deleting: bool = True) -> None
 
 def sync_and_kill(config: Path, home: Path, project: Path, choice: random.Random) -> bool:
     """Write to sessions, start a sync, kill it after a while, and tell whether it was still running."""
+    in_processes = choice.random() < 0.5
     grow(project, choice)
     env = {**os.environ, "TURNLOG_HOME": str(home), "CLAUDE_CONFIG_DIR": str(config)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "turnlog", "sync"],
+        [sys.executable, "-m", "turnlog", "sync", *(("--workers", "2") if in_processes else ())],
         env=env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    time.sleep(choice.uniform(0.05, 0.6))
+    # Others take longer to begin; what they index is written as shards.
+    time.sleep(choice.uniform(0.5, 1.5) if in_processes else choice.uniform(0.05, 0.6))
     running = process.poll() is None
     if running:
         process.send_signal(signal.SIGKILL)

@@ -8,24 +8,22 @@ import threading
 from pathlib import Path
 
 import pytest
-from litestar import Request
 
 from turnlog.errors import BusyStoreError
 from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.lease import SyncAnswer, SyncRequest, answer_requests, request_sync
 from turnlog.ingest.live_sync import follow
 from turnlog.ingest.watchers import PollingWatcher
-from turnlog.server.messages import Answer
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
 
 TOUR = Path(__file__).parents[1] / "data" / "cli" / "tour"
 
 
-def serve(home: Path, answer: Answer, seen: list[Request]) -> threading.Thread:
+def serve(home: Path, answer: SyncAnswer, seen: list[SyncRequest]) -> threading.Thread:
     """Answer one request as it comes, in another thread."""
 
-    def do(request: Request) -> Answer:
+    def do(request: SyncRequest) -> SyncAnswer:
         seen.append(request)
         return answer
 
@@ -43,12 +41,12 @@ def test_a_request_is_answered_and_leaves_nothing_behind(tmp_path: Path) -> None
     thread = serve(tmp_path, SyncAnswer(SyncReport(sessions=3)), seen)
     assert request_sync(tmp_path, SyncRequest(("/a",)), patience=30).sessions == 3
     thread.join()
-    assert seen == [Request(("/a",))]
+    assert seen == [SyncRequest(("/a",))]
     assert list((tmp_path / "handover").iterdir()) == []
 
 
 def test_a_request_that_cannot_be_done_says_why(tmp_path: Path) -> None:
-    serve(tmp_path, Answer(reason="the disk is full"), [])
+    serve(tmp_path, SyncAnswer(reason="the disk is full"), [])
     with pytest.raises(BusyStoreError, match="the disk is full"):
         request_sync(tmp_path, SyncRequest(), patience=30)
 
@@ -64,12 +62,12 @@ def test_a_request_that_is_none_is_refused(tmp_path: Path, data: bytes) -> None:
     folder = tmp_path / "handover"
     folder.mkdir()
     (folder / "x.ask").write_bytes(data)
-    assert answer_requests(tmp_path, lambda request: Answer(SyncReport())) == 1
+    assert answer_requests(tmp_path, lambda request: SyncAnswer(SyncReport())) == 1
     assert json.loads((folder / "x.answer").read_bytes())["reason"]
 
 
 def test_without_any_request_nothing_is_done(tmp_path: Path) -> None:
-    assert answer_requests(tmp_path, lambda request: Answer()) == 0
+    assert answer_requests(tmp_path, lambda request: SyncAnswer()) == 0
 
 
 def test_a_watcher_does_what_a_sync_asks_for(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.ingest.machine import find_origin, peek_origin
+from turnlog.ingest.machine import find_origin, read_origin
 
 
 def test_whoever_asks_at_once_gets_the_same_name(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_whoever_asks_at_once_gets_the_same_name(tmp_path: Path) -> None:
         home = tmp_path / f"home-{attempt}"
         with ThreadPoolExecutor(16) as threads:
             names = set(threads.map(lambda _, home=home: find_origin(home), range(16)))
-        assert names == {peek_origin(home)}
+        assert names == {read_origin(home)}
         assert os.listdir(home) == ["origin"]
 
 
@@ -24,5 +24,5 @@ def test_a_file_that_holds_no_name_is_an_error_and_stays(tmp_path: Path) -> None
     (tmp_path / "origin").write_text("laptop\n")
     with pytest.raises(OSError, match="does not contain a machine name"):
         find_origin(tmp_path)
-    assert peek_origin(tmp_path) is None
+    assert read_origin(tmp_path) is None
     assert (tmp_path / "origin").read_text() == "laptop\n"

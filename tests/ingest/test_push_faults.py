@@ -8,9 +8,9 @@ from pathlib import Path
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
 from turnlog.errors import LostStoreError
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.pusher import describe, gather
-from turnlog.ingest.upload_protocol import SessionUpload
-from turnlog.ingest.upload_receiver import Outcome, UploadReceiver
+from turnlog.ingest.pusher import collect_changes, identify_session
+from turnlog.ingest.upload_protocol import Outcome, SessionUpload
+from turnlog.ingest.upload_receiver import UploadReceiver
 from turnlog.store.catalogue.sqlite import Options
 from turnlog.store.catalogue.sqlite_engine import SqliteEngine
 from turnlog.store.catalogue.store import CatalogueStore
@@ -24,7 +24,7 @@ from turnlog.transcripts.session_files import locate_path
 def build(pushed: PushedStore, path: Path) -> SessionUpload:
     [files] = locate_path(path).sessions
     known = next((each for each in pushed.list_known() if each.session_id == path.stem), None)
-    upload = gather(describe(files), *match_known(files, known), known, origin=ORIGIN).upload
+    upload = collect_changes(identify_session(files), *match_known(files, known), known, origin=ORIGIN).upload
     assert upload is not None
     return upload
 

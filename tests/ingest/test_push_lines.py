@@ -20,7 +20,7 @@ from ingest.push_processes import ServerProcess, await_that, check_bytes, has_al
 from ingest.pushed_store import ORIGIN, check_sound
 from turnlog.errors import PushError
 from turnlog.ingest.machine import Exclusion
-from turnlog.ingest.push_client import Backoff, Pace, PushClient, parse_server
+from turnlog.ingest.push_client import Backoff, PushClient, RateLimit, parse_server
 from turnlog.ingest.push_collector import Collector, PushLoop, PushPhase, StatusFile, open_collector, push_once
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.interface import MaintainedStore, read_all
@@ -46,14 +46,14 @@ class Laptop:
     """A machine whose collector runs in a thread of this process, impatiently."""
 
     def __init__(
-        self, folder: Path, url: str, token: str, pace: Pace | None = None, timeout: float = 60.0
+        self, folder: Path, url: str, token: str, rate_limit: RateLimit | None = None, timeout: float = 60.0
     ) -> None:
         self.claude = folder / ".claude"
         self.project = self.claude / "projects" / "-p"
         self.project.mkdir(parents=True)
         self.home = folder / "turnlog"
         self.home.mkdir()
-        self.client = PushClient(parse_server(url), token, ORIGIN, pace, timeout)
+        self.client = PushClient(parse_server(url), token, ORIGIN, rate_limit, timeout)
         self.status = StatusFile(self.home, url)
         self.troubles: list[str] = []
 
@@ -195,24 +195,24 @@ def test_no_more_goes_over_the_line_than_is_allowed(
         now += seconds
 
     rate = 200_000.0
-    pace = Pace(rate, lambda: now, sleep)
-    laptop = Laptop(tmp_path, proxy.url, server.token_file.read_text().strip(), pace)
+    rate_limit = RateLimit(rate, lambda: now, sleep)
+    laptop = Laptop(tmp_path, proxy.url, server.token_file.read_text().strip(), rate_limit)
     noise = random.Random(1)
     for number in range(4):
         body = noise.randbytes(400_000).hex().encode()
         laptop.write(f"s{number}.jsonl", b'{"type":"user","message":{"content":"' + body + b'"}}\n')
-    spend = pace.spend
+    spend = rate_limit.spend
 
     def count(size: int) -> None:
         spend(size)
         sent.append((now, size))
 
-    pace.spend = count  # type: ignore[method-assign]
+    rate_limit.spend = count  # type: ignore[method-assign]
     laptop.push_once()
     with opened(server) as store:
         check_bytes(store, ORIGIN, laptop.files)
-    assert proxy.passed < pace.sent + 100_000
-    assert pace.sent > 1_000_000
+    assert proxy.passed < rate_limit.sent + 100_000
+    assert rate_limit.sent > 1_000_000
     total = 0
     for when, size in sent:
         total += size

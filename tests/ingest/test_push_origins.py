@@ -9,7 +9,7 @@ import pytest
 from ingest.pushed_store import ORIGIN, PushedStore, check_sound
 from turnlog.ingest.change_check import DERIVATION, ChangeCheck, SyncReport
 from turnlog.ingest.live_sync import SyncEvent, follow
-from turnlog.ingest.machine import find_origin, peek_origin
+from turnlog.ingest.machine import find_origin, read_origin
 from turnlog.ingest.pipeline import sync
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.model import LOCAL
@@ -65,7 +65,8 @@ def test_what_is_derived_again_still_comes_from_where_it_came_from(
     path.write_bytes(make_lines(5))
     pushed = PushedStore(tmp_path / "turnlog.db")
     pushed.push(locate_sessions([claude]).sessions)
-    monkeypatch.setattr("turnlog.ingest.session_scan.DERIVATION", DERIVATION + 1)
+    for module in ("change_check", "session_scan"):
+        monkeypatch.setattr(f"turnlog.ingest.{module}.DERIVATION", DERIVATION + 1)
     report = sync(pushed.store, tmp_path / "turnlog.db", [], origin=HERE, within=[claude])
     assert report.rederived == 1
     [known] = pushed.store.list_known(LOCAL)
@@ -74,10 +75,10 @@ def test_what_is_derived_again_still_comes_from_where_it_came_from(
 
 
 def test_the_name_of_a_machine_is_looked_at_without_being_made(tmp_path: Path) -> None:
-    assert peek_origin(tmp_path) is None
+    assert read_origin(tmp_path) is None
     assert list(tmp_path.iterdir()) == []
-    assert peek_origin(tmp_path / "nowhere") is None
-    assert peek_origin(tmp_path) is None
-    assert find_origin(tmp_path) == peek_origin(tmp_path)
+    assert read_origin(tmp_path / "nowhere") is None
+    assert read_origin(tmp_path) is None
+    assert find_origin(tmp_path) == read_origin(tmp_path)
     (tmp_path / "origin").write_text("nonsense")
-    assert peek_origin(tmp_path) is None
+    assert read_origin(tmp_path) is None

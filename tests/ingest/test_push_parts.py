@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from turnlog.cli.service import parse_rate
 from turnlog.cli.terminal import MisuseError
 from turnlog.errors import PushError
-from turnlog.ingest.push_client import Backoff, Pace, parse_server
-from turnlog.ingest.push_collector import PushPhase, StatusFile, find_progress, read_status, save_progress
+from turnlog.ingest.push_client import Backoff, RateLimit, parse_server
+from turnlog.ingest.push_collector import PushPhase, StatusFile, load_progress, read_status, save_progress
 
 BURST = 64 << 10
 
@@ -26,11 +26,11 @@ def test_in_no_time_does_more_go_than_the_rate_allows(steps: list[tuple[int, flo
         nonlocal now
         now += seconds
 
-    pace = Pace(rate, lambda: now, sleep)
+    rate_limit = RateLimit(rate, lambda: now, sleep)
     gone = [(0.0, 0)]
     for size, idle in steps:
         now += idle
-        pace.spend(size)
+        rate_limit.spend(size)
         gone.append((now, gone[-1][1] + size))
     for begin, before in gone:
         for end, total in gone:
@@ -42,15 +42,15 @@ def test_without_a_rate_nobody_waits() -> None:
     def sleep(seconds: float) -> None:
         raise AssertionError("nobody asked for that")
 
-    pace = Pace(None, sleep=sleep)
-    pace.spend(1 << 40)
-    assert pace.sent == 1 << 40
-    assert pace.find_limit(4 << 20, 10.0) == 4 << 20
+    rate_limit = RateLimit(None, sleep=sleep)
+    rate_limit.spend(1 << 40)
+    assert rate_limit.sent == 1 << 40
+    assert rate_limit.find_limit(4 << 20, 10.0) == 4 << 20
 
 
 def test_on_a_slow_line_stretches_are_short() -> None:
-    assert Pace(100_000).find_limit(4 << 20, 10.0) == 1_000_000
-    assert Pace(1_000).find_limit(4 << 20, 10.0) == BURST
+    assert RateLimit(100_000).find_limit(4 << 20, 10.0) == 1_000_000
+    assert RateLimit(1_000).find_limit(4 << 20, 10.0) == BURST
 
 
 def test_attempts_become_rare_and_are_never_all_at_once() -> None:
@@ -145,8 +145,8 @@ def test_how_it_is_doing_is_in_a_file(tmp_path: Path) -> None:
 
 
 def test_how_far_the_feed_was_pushed_is_remembered_for_each_server(tmp_path: Path) -> None:
-    assert find_progress(tmp_path, "https://a", "epoch") == 0
+    assert load_progress(tmp_path, "https://a", "epoch") == 0
     save_progress(tmp_path, "https://a", "epoch", 7)
-    assert find_progress(tmp_path, "https://a", "epoch") == 7
-    assert find_progress(tmp_path, "https://b", "epoch") == 0
-    assert find_progress(tmp_path, "https://a", "another") == 0
+    assert load_progress(tmp_path, "https://a", "epoch") == 7
+    assert load_progress(tmp_path, "https://b", "epoch") == 0
+    assert load_progress(tmp_path, "https://a", "another") == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
+from command_line import run_here
 from turnlog.ingest.services import Job, Launchd, Systemd
 
 
@@ -30,11 +30,11 @@ def test_it_runs_the_collector_and_holds_no_token(tmp_path: Path) -> None:
     token.write_text("very-secret\n")
     env = {"HOME": os.fspath(tmp_path), "TURNLOG_HOME": os.fspath(tmp_path / "turnlog")}
     install = ("service", "install", "--dry-run", "--json", "--push", "https://turnlog.example.org")
-    done = run(*install, "--token-file", token, "--limit-rate", "2MB/s", env=env)
+    done = run_here(*install, "--token-file", token, "--limit-rate", "2MB/s", env=env)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["path"].endswith("turnlog-push.service")
     assert '"push" "--to" "https://turnlog.example.org" "--token-file"' in told["text"]
     assert '"--limit-rate" "2MB/s"' in told["text"]
     assert "very-secret" not in told["text"]
-    assert run(*install, env=env).returncode == 2
+    assert run_here(*install, env=env).returncode == 2

@@ -13,7 +13,7 @@ from turnlog.ingest.pipeline import sync
 from turnlog.ingest.retention import (
     Retention,
     build_retention_report,
-    list_endangered,
+    list_expiring,
     list_managed_settings,
     read_retention,
 )
@@ -97,20 +97,20 @@ def test_sessions_that_are_deleted_soon_are_listed_by_time(tmp_path: Path) -> No
     old = write(tmp_path, "old.jsonl", 40)
     soon = write(tmp_path, "soon.jsonl", 28)
     write(tmp_path, "young.jsonl", 26)
-    found = list_endangered(locate_sessions([tmp_path]).sessions, [], NOW, 30)
+    found = list_expiring(locate_sessions([tmp_path]).sessions, [], NOW, 30)
     assert [(each.path, each.deletes_at) for each in found] == [(old, NOW - 10 * DAY), (soon, NOW + 2 * DAY)]
     assert [(each.archived, each.missing_bytes) for each in found] == [(False, 16), (False, 16)]
 
 
 def test_with_no_days_at_all_everything_is_endangered(tmp_path: Path) -> None:
     write(tmp_path, "new.jsonl", 0)
-    [found] = list_endangered(locate_sessions([tmp_path]).sessions, [], NOW, 0)
+    [found] = list_expiring(locate_sessions([tmp_path]).sessions, [], NOW, 0)
     assert found.deletes_at == NOW
 
 
 def test_with_days_without_end_nothing_is(tmp_path: Path) -> None:
     write(tmp_path, "old.jsonl", 4000)
-    assert list_endangered(locate_sessions([tmp_path]).sessions, [], NOW, 1e30) == []
+    assert list_expiring(locate_sessions([tmp_path]).sessions, [], NOW, 1e30) == []
 
 
 def test_what_is_archived_is_not_missed(tmp_path: Path) -> None:
@@ -118,12 +118,12 @@ def test_what_is_archived_is_not_missed(tmp_path: Path) -> None:
     path = write(config, "old.jsonl", 40)
     known = archive(config, tmp_path)
     sessions = locate_sessions([config]).sessions
-    [found] = list_endangered(sessions, known, NOW, 30)
+    [found] = list_expiring(sessions, known, NOW, 30)
     assert (found.archived, found.missing_bytes) == (True, 0)
     with path.open("a") as file:
         file.write('{"type":"user"}\n' * 2)
     let_age(path, 40)
-    [found] = list_endangered(sessions, known, NOW, 30)
+    [found] = list_expiring(sessions, known, NOW, 30)
     assert (found.archived, found.missing_bytes) == (False, 32)
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_was_replaced_is_missed_as_a_whole(tmp_path: Path) -> None:
     known = archive(config, tmp_path)
     path.write_text('{"type":"user"}\n')
     let_age(path, 40)
-    [found] = list_endangered(locate_sessions([config]).sessions, known, NOW, 30)
+    [found] = list_expiring(locate_sessions([config]).sessions, known, NOW, 30)
     assert (found.archived, found.missing_bytes) == (False, 16)
 
 
@@ -143,7 +143,7 @@ def test_a_session_is_as_old_as_its_oldest_file_that_is_missed(tmp_path: Path) -
     write(config, f"{name}.jsonl", 1)
     known = archive(config, tmp_path)
     write(config, f"{name}/subagents/agent-1.jsonl", 29)
-    [found] = list_endangered(locate_sessions([config]).sessions, known, NOW, 30)
+    [found] = list_expiring(locate_sessions([config]).sessions, known, NOW, 30)
     assert (found.path.name, found.archived) == (f"{name}.jsonl", False)
     assert found.deletes_at == NOW + DAY
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import ServiceError
-from turnlog.ingest.services import LABEL, MARK, UNIT, Installed, Job, Launchd, Service, Systemd
+from turnlog.ingest.services import LABEL, MARK, UNIT, InstallOutcome, Job, Launchd, Service, Systemd
 
 RECORD = """\
 #!/bin/sh
@@ -72,7 +72,7 @@ def job(home: str = "/data/turnlog", python: str = "/usr/bin/python3") -> Job:
 def test_a_unit_is_installed_and_started(system: System) -> None:
     service = Systemd(system.home, system.environment)
     outcome, steps = service.install(job())
-    assert outcome is Installed.NEW
+    assert outcome is InstallOutcome.NEW
     assert [step.status for step in steps] == [0, 0]
     assert system.take_calls() == [
         "systemctl --user daemon-reload",
@@ -112,7 +112,7 @@ def test_installing_twice_changes_nothing(system: System) -> None:
     before = service.path.stat()
     outcome, steps = service.install(job())
     after = service.path.stat()
-    assert outcome is Installed.UNCHANGED
+    assert outcome is InstallOutcome.UNCHANGED
     assert [step.status for step in steps] == [0]
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
     assert system.take_calls() == ["systemctl --user enable --now turnlog.service"]
@@ -123,7 +123,7 @@ def test_a_changed_unit_is_restarted(system: System) -> None:
     service.install(job())
     system.take_calls()
     outcome, _ = service.install(job("/other"))
-    assert outcome is Installed.CHANGED
+    assert outcome is InstallOutcome.CHANGED
     assert "/other" in service.path.read_text()
     assert system.take_calls()[-1] == "systemctl --user restart turnlog.service"
     assert os.listdir(service.path.parent) == [UNIT]
@@ -148,13 +148,13 @@ def test_a_unit_is_stopped_and_removed(system: System) -> None:
     service = Systemd(system.home, system.environment)
     service.install(job())
     system.take_calls()
-    assert service.uninstall()[0] is Installed.REMOVED
+    assert service.uninstall()[0] is InstallOutcome.REMOVED
     assert not service.path.exists()
     assert system.take_calls() == [
         "systemctl --user disable --now turnlog.service",
         "systemctl --user daemon-reload",
     ]
-    assert service.uninstall() == (Installed.MISSING, [])
+    assert service.uninstall() == (InstallOutcome.MISSING, [])
     assert system.take_calls() == []
 
 
@@ -162,12 +162,12 @@ def test_without_systemctl_the_file_is_written_and_the_rest_is_told(tmp_path: Pa
     system = System(tmp_path)
     service = Systemd(system.home, system.environment)
     outcome, steps = service.install(job())
-    assert outcome is Installed.NEW
+    assert outcome is InstallOutcome.NEW
     assert service.path.exists()
     assert [step.status for step in steps] == [None, None]
     assert steps[0].output == "systemctl: no such program"
     assert service.ask().running is None
-    assert service.uninstall()[0] is Installed.REMOVED
+    assert service.uninstall()[0] is InstallOutcome.REMOVED
 
 
 def test_what_systemctl_says_when_it_fails_is_told(system: System) -> None:
@@ -199,13 +199,13 @@ def test_systemd_is_asked_how_it_is_doing(
     system.take_calls()
     status = service.ask()
     assert (status.installed, status.ours, status.running, status.state) == (True, True, running, state)
-    assert status.last_words == ("first", "last")
+    assert status.last_log_lines == ("first", "last")
     assert system.take_calls() == [show, journal]
 
 
-def test_what_is_not_installed_has_no_last_words(system: System) -> None:
+def test_what_is_not_installed_has_no_last_log_lines(system: System) -> None:
     status = Systemd(system.home, system.environment).ask()
-    assert (status.installed, status.ours, status.last_words) == (False, False, ())
+    assert (status.installed, status.ours, status.last_log_lines) == (False, False, ())
 
 
 @pytest.mark.parametrize(
@@ -285,13 +285,13 @@ def test_an_agent_is_loaded_once(system: System) -> None:
     domain = f"gui/{os.getuid()}"
     load = f"launchctl bootstrap {domain} {service.path}"
     assert service.path == system.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-    assert service.install(job())[0] is Installed.NEW
+    assert service.install(job())[0] is InstallOutcome.NEW
     assert system.take_calls() == [load]
-    assert service.install(job())[0] is Installed.UNCHANGED
+    assert service.install(job())[0] is InstallOutcome.UNCHANGED
     assert system.take_calls() == [f"launchctl list {LABEL}"]
-    assert service.install(job("/other"))[0] is Installed.CHANGED
+    assert service.install(job("/other"))[0] is InstallOutcome.CHANGED
     assert system.take_calls()[1:] == [f"launchctl bootout {domain}/{LABEL}", load]
-    assert service.uninstall()[0] is Installed.REMOVED
+    assert service.uninstall()[0] is InstallOutcome.REMOVED
     assert system.take_calls() == [f"launchctl bootout {domain}/{LABEL}"]
 
 
@@ -310,9 +310,9 @@ def test_launchd_is_asked_how_it_is_doing(system: System, tmp_path: Path) -> Non
     system.answer(f"launchctl list {LABEL}", '{\n\t"PID" = 4711;\n\t"LastExitStatus" = 0;\n};\n')
     status = service.ask()
     assert (status.running, status.state) == (True, "process 4711")
-    assert status.last_words == tuple(f"line {number}" for number in range(995, 1000))
+    assert status.last_log_lines == tuple(f"line {number}" for number in range(995, 1000))
     system.answer(f"launchctl list {LABEL}", '{\n\t"LastExitStatus" = 256;\n};\n')
     status = service.ask()
     assert (status.running, status.state) == (False, "last exit status 256")
     log.unlink()
-    assert service.ask().last_words == ()
+    assert service.ask().last_log_lines == ()

@@ -1,4 +1,4 @@
-"""The store is checked against the bytes: what was tampered with is found, named and mended."""
+"""The store is checked against the bytes: what was tampered with is found, named and repaired."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_a_session_whose_files_are_not_all_known_is_left_as_it_is(archive: Archi
     [flaw] = archive.store.list_flaws(LOCAL)
     [known] = [each for each in archive.store.list_known(LOCAL) if each.key == flaw.session]
     last = archive.store.read_feed(LOCAL).last
-    assert archive.repair(known, (flaw,)).mended == ()
+    assert archive.repair(known, (flaw,)).repaired == ()
     assert archive.store.read_feed(LOCAL).last == last
 
 

@@ -12,7 +12,7 @@ import pytest
 from server_app import Answer
 from team_worlds import Told, World, making_world, write_files
 from turnlog.errors import StoreError
-from turnlog.server.audit import VISIT_SECONDS, Auditor, Look
+from turnlog.server.audit import VISIT_SECONDS, Auditor, ViewedSession
 from turnlog.server.errors import RequestError
 from turnlog.server.security.callers import OPERATOR, Caller, CallerKind
 from turnlog.store.account_model import Action, AuditEntry, TokenKind, User, UserRole
@@ -127,7 +127,7 @@ def test_a_visit_ends_after_a_while_without_a_request(accounts: Accounts) -> Non
     audit = Auditor(accounts, clock=lambda: now[0])
     for pause in (0.0, VISIT_SECONDS - 1, VISIT_SECONDS - 1, VISIT_SECONDS + 1):
         now[0] += pause
-        audit.note_looks(CLEO, [Look("key", "ben")], Action.LOOKED)
+        audit.record_views(CLEO, [ViewedSession("key", "ben")], Action.VIEWED)
     assert len(accounts.list_audit()) == 2
 
 
@@ -153,6 +153,6 @@ def test_the_operator_needs_no_record() -> None:
             raise StoreError("the disk is full")
 
     audit = Auditor(Broken())  # type: ignore[arg-type]
-    audit.note_looks(OPERATOR, [Look("key", "ben")], Action.LOOKED)
+    audit.record_views(OPERATOR, [ViewedSession("key", "ben")], Action.VIEWED)
     with pytest.raises(RequestError):
-        audit.note_looks(CLEO, [Look("key", "ben")], Action.LOOKED)
+        audit.record_views(CLEO, [ViewedSession("key", "ben")], Action.VIEWED)

@@ -19,21 +19,21 @@ from msgspec.structs import replace
 
 from ingest.pushed_store import check_sound
 from server_app import Answer, Served, serving
+from turnlog.export.conversation import learn_session
 from turnlog.ingest.change_check import match_known
-from turnlog.ingest.pusher import describe, gather
+from turnlog.ingest.pusher import collect_changes, identify_session
 from turnlog.ingest.upload_protocol import (
     LARGEST_BODY,
     LARGEST_UPLOAD,
     MEDIA_TYPE,
     PROTOCOL,
-    Delivered,
     HookUpload,
     ServerSession,
     SessionUpload,
     Upload,
+    UploadedDelivery,
     digest_of,
     encode_upload,
-    learn_session,
 )
 from turnlog.server.errors import RequestError
 from turnlog.server.routes.ingest import UploadProcess
@@ -63,10 +63,12 @@ class Machine:
         with self.path.open("ab") as file:
             file.write(data)
 
-    def gather(self, limit: int = 1 << 20) -> SessionUpload:
+    def collect_changes(self, limit: int = 1 << 20) -> SessionUpload:
         [files] = locate_path(self.path).sessions
         matches = match_known(files, self.known)
-        upload = gather(describe(files), *matches, self.known, origin=self.origin, limit=limit).upload
+        upload = collect_changes(
+            identify_session(files), *matches, self.known, origin=self.origin, limit=limit
+        ).upload
         assert upload is not None
         return upload
 
@@ -80,7 +82,7 @@ class Machine:
 
     def push(self, limit: int = 1 << 20) -> None:
         """Push what is new, and learn what the server has then."""
-        [answer] = read_results(self.send(self.gather(limit)))
+        [answer] = read_results(self.send(self.collect_changes(limit)))
         assert answer["outcome"] == "taken", answer
         self.known = learn(answer["session"], self.origin)
 
@@ -159,7 +161,7 @@ def test_parts_of_a_session_follow_each_other(machine: Machine, store: Maintaine
 
 def test_a_session_that_comes_again_changes_nothing(machine: Machine, store: MaintainedStore) -> None:
     machine.write(make_lines(5))
-    upload = machine.gather()
+    upload = machine.collect_changes()
     machine.push()
     seq = store.read_feed(LOCAL).last
     for _ in range(3):
@@ -177,9 +179,9 @@ def test_parts_that_come_in_another_order_are_told_what_is_there(
     uploads = []
     probe = machine.known
     machine.push(limit=1000)
-    uploads.append(machine.gather(limit=1000))
+    uploads.append(machine.collect_changes(limit=1000))
     machine.push(limit=1000)
-    uploads.append(machine.gather(limit=1000))
+    uploads.append(machine.collect_changes(limit=1000))
     assert probe is None
     [late] = read_results(machine.send(replace(uploads[1], revision=uploads[1].revision + 1)))
     [early] = read_results(machine.send(replace(uploads[0], revision=uploads[1].revision)))
@@ -192,8 +194,8 @@ def test_parts_that_come_in_another_order_are_told_what_is_there(
 
 def test_both_of_two_parts_in_one_upload_are_taken_in_order(machine: Machine, tmp_path: Path) -> None:
     machine.write(make_lines(5))
-    first = machine.gather()
-    again = machine.gather()
+    first = machine.collect_changes()
+    again = machine.collect_changes()
     outcomes = [each["outcome"] for each in read_results(machine.send(first, again))]
     assert outcomes == ["taken", "mismatch"]
 
@@ -201,7 +203,7 @@ def test_both_of_two_parts_in_one_upload_are_taken_in_order(machine: Machine, tm
 @pytest.mark.usefixtures("unchanged")
 def test_whatever_is_cut_off_is_refused(machine: Machine) -> None:
     machine.write(make_lines(50))
-    body = encode_upload(Upload(protocol=PROTOCOL, origin=ORIGIN, sessions=(machine.gather(),)))
+    body = encode_upload(Upload(protocol=PROTOCOL, origin=ORIGIN, sessions=(machine.collect_changes(),)))
     for length in {0, 1, 4, 5, 9, 20, len(body) // 2, len(body) - 5, len(body) - 1}:
         assert machine.post(body[:length]).status == 422, length
 
@@ -209,7 +211,7 @@ def test_whatever_is_cut_off_is_refused(machine: Machine) -> None:
 @pytest.mark.usefixtures("unchanged")
 def test_whatever_was_damaged_is_refused(machine: Machine) -> None:
     machine.write(make_lines(5))
-    upload = machine.gather()
+    upload = machine.collect_changes()
     [stretch] = upload.sources
     other = replace(stretch, data=stretch.data[:-2] + b"x\n")
     answer = machine.send(replace(upload, sources=(other,)))
@@ -292,7 +294,7 @@ FORGED: dict[str, Callable[[SessionUpload], SessionUpload]] = {
 @pytest.mark.usefixtures("unchanged")
 def test_what_cannot_be_is_not_taken(machine: Machine, name: str) -> None:
     machine.write(make_lines(5))
-    answer = machine.send(FORGED[name](machine.gather()))
+    answer = machine.send(FORGED[name](machine.collect_changes()))
     if answer.status == 200:
         assert [each["outcome"] for each in read_results(answer)][-1] in ("mismatch", "damaged")
     else:
@@ -303,7 +305,7 @@ def test_what_follows_on_other_bytes_is_not_taken(machine: Machine) -> None:
     machine.write(make_lines(5))
     machine.push()
     machine.write(make_lines(5, first=5))
-    upload = machine.gather()
+    upload = machine.collect_changes()
     [answer] = read_results(machine.send(_forge(follows="0" * 32)(upload)))
     assert answer["outcome"] == "mismatch"
     assert read_results(machine.send(upload))[0]["outcome"] == "taken"
@@ -318,12 +320,12 @@ def test_a_machine_cannot_change_what_is_anothers(
     thief = Machine(server, tmp_path / "thief", OTHER)
     thief.write(make_lines(3))
     assert machine.known is not None
-    forged = replace(thief.gather(), key=machine.known.key, revision=machine.known.revision)
+    forged = replace(thief.collect_changes(), key=machine.known.key, revision=machine.known.revision)
     nowhere = replace(forged, key="0" * len(forged.key))
     [answer, missing] = read_results(thief.send(forged, nowhere))
     assert (answer["outcome"], answer["session"]) == ("mismatch", None)
     assert answer == missing, "it does not even learn that there is such a session"
-    refused = thief.send(thief.gather(), origin=ORIGIN)
+    refused = thief.send(thief.collect_changes(), origin=ORIGIN)
     assert (refused.status, refused.code) == (403, "another_machine")
     path = f"/api/ingest/state?origin={OTHER}&session={machine.known.key}"
     assert server.get(path, **server.bearer).json["sessions"] == []
@@ -333,7 +335,7 @@ def test_a_machine_cannot_change_what_is_anothers(
 @pytest.mark.usefixtures("unchanged")
 def test_only_who_has_the_token_may_push(machine: Machine, server: Served) -> None:
     machine.write(make_lines(1))
-    body = encode_upload(Upload(protocol=PROTOCOL, origin=ORIGIN, sessions=(machine.gather(),)))
+    body = encode_upload(Upload(protocol=PROTOCOL, origin=ORIGIN, sessions=(machine.collect_changes(),)))
     for headers in ({}, {"authorization": "Bearer forged"}, server.cookie):
         for path in ("/api/ingest", "/api/ingest/hooks"):
             assert server.ask("POST", f"{path}?origin={ORIGIN}", headers, body).status == 401
@@ -361,10 +363,10 @@ def test_what_was_forgotten_is_not_taken(machine: Machine, server: Served, home:
     store.forget(LOCAL, [machine.known.key])
     store.close()
     machine.write(make_lines(5, first=5))
-    upload = machine.gather()
+    upload = machine.collect_changes()
     assert read_results(machine.send(upload))[0]["outcome"] == "forgotten"
     machine.known = None
-    assert read_results(machine.send(machine.gather()))[0]["outcome"] == "forgotten"
+    assert read_results(machine.send(machine.collect_changes()))[0]["outcome"] == "forgotten"
     state = server.get(f"/api/ingest/state?origin={ORIGIN}", **server.bearer).json
     assert upload.key in state["forgotten"]
 
@@ -394,7 +396,7 @@ def test_hook_deliveries_are_kept_once_and_when_they_were(machine: Machine, stor
     # A clock that is years behind, one that is right, and one that is years ahead.
     times = [now - 9 * 10**16 + 1, now + 1, now + 9 * 10**16 + 1]
     given = tuple(
-        Delivered(f"{at}-k", at, b'{"session_id":"pushed","hook_event_name":"Stop","n":%d}' % at)
+        UploadedDelivery(f"{at}-k", at, b'{"session_id":"pushed","hook_event_name":"Stop","n":%d}' % at)
         for at in times
     )
     upload = HookUpload(protocol=PROTOCOL, origin=ORIGIN, deliveries=given)
@@ -414,7 +416,7 @@ def test_hook_deliveries_are_kept_once_and_when_they_were(machine: Machine, stor
 
 @pytest.mark.parametrize("name", ["", "../../x", "1-x/y", "x" * 300])
 def test_a_delivery_has_a_name_that_one_can_have(machine: Machine, name: str) -> None:
-    upload = HookUpload(protocol=PROTOCOL, origin=ORIGIN, deliveries=(Delivered(name, 1, b"{}"),))
+    upload = HookUpload(protocol=PROTOCOL, origin=ORIGIN, deliveries=(UploadedDelivery(name, 1, b"{}"),))
     answer = machine.post(encode_upload(upload), "/api/ingest/hooks")
     assert (answer.status, answer.code) == (422, "damaged")
 
@@ -426,7 +428,7 @@ def test_what_takes_uploads_is_started_again(machine: Machine, store: Maintained
     for child in find_uploaders(os.getpid()):
         os.kill(child, signal.SIGKILL)
     while True:
-        answer = machine.send(machine.gather())
+        answer = machine.send(machine.collect_changes())
         if answer.status == 200:
             break
         assert (answer.status, answer.code) == (503, "busy")

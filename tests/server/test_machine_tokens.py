@@ -18,9 +18,16 @@ from turnlog.ingest.change_check import match_known
 from turnlog.ingest.machine import Exclusion, find_origin
 from turnlog.ingest.push_client import PushClient, SessionResult
 from turnlog.ingest.push_collector import SpooledHooks
-from turnlog.ingest.pusher import describe, gather
+from turnlog.ingest.pusher import collect_changes, identify_session
 from turnlog.ingest.spool import Spool, make_delivery_id
-from turnlog.ingest.upload_protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine, Upload
+from turnlog.ingest.upload_protocol import (
+    CHUNK,
+    PROTOCOL,
+    HookUpload,
+    Machine,
+    Upload,
+    UploadedDelivery,
+)
 from turnlog.store.account_model import TokenKind, UserRole
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import StoredSession
@@ -65,7 +72,9 @@ class Pushed:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(make_lines(lines, session_id=session_id))
         [files] = locate_path(path).sessions
-        given = gather(describe(files), *match_known(files, None), None, origin=origin, limit=1 << 20).upload
+        given = collect_changes(
+            identify_session(files), *match_known(files, None), None, origin=origin, limit=1 << 20
+        ).upload
         assert given is not None
         upload = Upload(protocol=PROTOCOL, origin=origin, machine=Machine("box", "me", "1"), sessions=(given,))
         with self.connecting(token, origin) as client:
@@ -76,7 +85,7 @@ class Pushed:
         self, token: str, origin: str, *payloads: bytes, offered: tuple[str, ...] = ()
     ) -> tuple[list[str], frozenset[str]]:
         """Push what hooks were given, and return their names, and which of the offered ones are missing."""
-        given = [Delivered(make_delivery_id(), 1, payload) for payload in payloads]
+        given = [UploadedDelivery(make_delivery_id(), 1, payload) for payload in payloads]
         upload = HookUpload(protocol=PROTOCOL, origin=origin, offered=offered, deliveries=tuple(given))
         with self.connecting(token, origin) as client:
             return [each.delivery_id for each in given], client.send_hooks(upload)
@@ -176,7 +185,7 @@ def test_deliveries_say_where_they_come_from_and_are_known_to_their_person_alone
     mine, theirs = pushed.name_machine(), pushed.name_machine()
     session_id = pushed.name_session()
     payload = json.dumps({"hook_event_name": "Stop", "session_id": session_id}).encode()
-    large = json.dumps({"hook_event_name": "Stop", "session_id": session_id, "x": "x" * STRETCH}).encode()
+    large = json.dumps({"hook_event_name": "Stop", "session_id": session_id, "x": "x" * CHUNK}).encode()
     names, _ = pushed.push_hooks(ben, mine, payload)
     with pushed.connecting(ben, mine) as client:
         client.send_hook(names[0] + "x", large)

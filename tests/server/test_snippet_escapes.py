@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.server.routes.search import strip_escapes
+from turnlog.server.routes.sessions import strip_escapes
 from turnlog.store.search.matcher import Snippet
 
 

@@ -24,7 +24,7 @@ from turnlog.cli.service import find_service
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
 from turnlog.config import Settings, find_home
 from turnlog.errors import ConfigError, StoreError
-from turnlog.ingest.machine import Exclusion, find_origin, peek_origin
+from turnlog.ingest.machine import Exclusion, find_origin, read_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
 from turnlog.server.notifications import Sent, list_targets, send_test
 from turnlog.store.account_model import UserRole
@@ -177,7 +177,7 @@ def _check_retention(settings: Settings) -> Iterator[Finding]:
     except StoreError:
         return  # told before
     with closing(opened) as store:
-        known = store.list_known(LOCAL, peek_origin(settings.home))
+        known = store.list_known(LOCAL, read_origin(settings.home))
         report = build_retention_report(there, known, datetime.now(UTC), managed, Exclusion(settings.exclude))
     if report.warning is not None:
         yield Finding(State.WARN, "clean-up", report.warning)

@@ -35,7 +35,7 @@ from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.export.files import restore_session
 from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.machine import find_tombstones, list_holding
+from turnlog.ingest.machine import find_in_backups, find_tombstones
 from turnlog.ingest.verification import Subject, check_archive
 from turnlog.shapes import fill
 from turnlog.store.account_backups import back_up_accounts, check_backup, find_copy, restore_store
@@ -428,7 +428,7 @@ def forget(
             links = note_forgotten(settings, [stored for stored, _ in chosen])
             scrubbed = store.forget(LOCAL, [session.key for session in sessions]).scrubbed
             remove_captures((known for _, known in chosen), captured)
-    backups = list_holding(store, [session.key for session in sessions])
+    backups = find_in_backups(store, [session.key for session in sessions])
     document = ForgetDocument(
         sessions=sessions,
         done=not dry_run,

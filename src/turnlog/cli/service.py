@@ -31,7 +31,7 @@ from turnlog.errors import PushError
 from turnlog.export.plain_text import plural
 from turnlog.ingest import push_collector
 from turnlog.ingest.machine import Exclusion, find_origin
-from turnlog.ingest.push_client import Pace, PushClient, parse_server
+from turnlog.ingest.push_client import PushClient, RateLimit, parse_server
 from turnlog.ingest.push_collector import (
     Collector,
     PushLoop,
@@ -43,7 +43,15 @@ from turnlog.ingest.push_collector import (
     read_status,
 )
 from turnlog.ingest.pusher import PushCounts
-from turnlog.ingest.services import Installed, Job, Launchd, Service, ServiceStatus, StepTaken, Systemd
+from turnlog.ingest.services import (
+    CommandResult,
+    InstallOutcome,
+    Job,
+    Launchd,
+    Service,
+    ServiceStatus,
+    Systemd,
+)
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.catalogue.feed import is_running
 from turnlog.store.model import STORE_SETTING
@@ -222,7 +230,7 @@ def push_command(
     place = settings.place
     token = _find_token(token_file)
     client = PushClient(
-        server, token, origin, Pace(rate), find_token=lambda: _find_new_token(token_file) or token
+        server, token, origin, RateLimit(rate), find_token=lambda: _find_new_token(token_file) or token
     )
     with (
         closing(client),
@@ -316,8 +324,8 @@ class ServiceDocument(Struct, frozen=True, gc=False, kw_only=True):
     """What `turnlog service install --json` and `uninstall --json` print."""
 
     path: str
-    outcome: Installed
-    steps: tuple[StepTaken, ...]
+    outcome: InstallOutcome
+    steps: tuple[CommandResult, ...]
 
 
 @click.group(
@@ -446,17 +454,17 @@ def _build_push(job: Job, url: str, token_file: Path | None, limit_rate: str | N
     )
 
 
-def _finish(output: Output, service: Service, outcome: Installed, steps: list[StepTaken]) -> None:
+def _finish(output: Output, service: Service, outcome: InstallOutcome, steps: list[CommandResult]) -> None:
     path = path_text(service.path)
     output.show(
         ServiceDocument(path=path, outcome=outcome, steps=tuple(steps)),
         [clean_line(f"{outcome.value}: {path}"), *_describe_failure(steps)],
     )
-    if outcome is Installed.MISSING or any(step.status != 0 for step in steps):
+    if outcome is InstallOutcome.MISSING or any(step.status != 0 for step in steps):
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def _describe_failure(steps: list[StepTaken]) -> Iterator[str]:
+def _describe_failure(steps: list[CommandResult]) -> Iterator[str]:
     failed = [step for step in steps if step.status != 0]
     if failed:
         yield clean_line(failed[0].output or f"exit status {failed[0].status}")
@@ -474,4 +482,4 @@ def _describe_service(found: ServiceStatus) -> Iterator[str]:
         yield f"installed: {path}"
     running = {True: "running", False: "not running", None: "unknown whether it is running"}[found.running]
     yield f"{running} ({clean_line(found.state)})" if found.state else running
-    yield from (f"  {clean_line(line)}" for line in found.last_words)
+    yield from (f"  {clean_line(line)}" for line in found.last_log_lines)

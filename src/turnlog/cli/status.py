@@ -14,7 +14,7 @@ from turnlog.cli.stores import open_archive
 from turnlog.cli.terminal import clean_line
 from turnlog.config import Settings
 from turnlog.export.plain_text import plural
-from turnlog.ingest.machine import Exclusion, peek_origin
+from turnlog.ingest.machine import Exclusion, read_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known
@@ -71,7 +71,7 @@ def status_command(output: Output) -> None:
 
 def _find_danger(known: list[KnownSession], settings: Settings) -> str | None:
     """Return what Claude Code is about to delete before it is archived, in words."""
-    origin, now = peek_origin(settings.home), datetime.now(UTC)
+    origin, now = read_origin(settings.home), datetime.now(UTC)
     own = [session for session in known if origin in (None, session.origin)]
     managed, exclusion = list_managed_settings(), Exclusion(settings.exclude)
     return build_retention_report(settings.config_dirs, own, now, managed, exclusion).warning

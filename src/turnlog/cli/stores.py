@@ -20,7 +20,7 @@ from turnlog.cli.output import show_progress
 from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
-from turnlog.ingest.verification import Phase, UpgradeReport
+from turnlog.ingest.upgrade import Phase, UpgradeReport
 from turnlog.store.interface import KnownSession, MaintainedStore, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, StorePlace, is_made
@@ -101,7 +101,7 @@ def upgrade_first(
     """Upgrade the archive, and show how far that is."""
     # Imported here: it derives sessions, which most commands have nothing to do with.
     from turnlog.ingest.machine import find_origin
-    from turnlog.ingest.verification import upgrade_archive
+    from turnlog.ingest.upgrade import upgrade_archive
 
     if not is_asked:
         warn("the archive is of an earlier version, and is upgraded first; this takes a while")

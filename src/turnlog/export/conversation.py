@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -363,10 +363,13 @@ def _show_json(raw: object) -> Iterator[Body]:
     yield Body(BodyKind.CODE, text, "json")
 
 
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
 def _has_one_field(raw: Raw) -> bool:
     """Tell whether there is nothing but what the call is about."""
     try:
-        return len(msgspec.json.decode(raw, type=dict[str, Raw])) < 2
+        return len(_decode_fields(raw)) < 2
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
@@ -567,12 +570,13 @@ def redact_pieces(pieces: Iterable[Piece], redactor: Redactor) -> Iterator[Piece
                 yield replace(
                     piece,
                     topic=redact(piece.topic),
-                    given=tuple(_redact_body(body, redactor) for body in piece.given),
-                    answered=None if answered is None else _redact_body(answered, redactor),
+                    given=tuple([_redact_body(body, redact) for body in piece.given]),
+                    answered=None if answered is None else _redact_body(answered, redact),
                 )
             case _:
                 yield piece
 
 
-def _redact_body(body: Body, redactor: Redactor) -> Body:
-    return replace(body, text=redactor.redact(body.text))
+def _redact_body(body: Body, redact: Callable[[str], str]) -> Body:
+    text = redact(body.text)
+    return body if text is body.text else Body(body.kind, text, body.language)

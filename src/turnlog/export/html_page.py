@@ -15,7 +15,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -46,7 +45,7 @@ _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 def render_terminal(text: str) -> str:
     """Return what a terminal would show, as HTML."""
     if "\x1b" not in text:
-        return escape(strip_colors(text), quote=False)
+        return _escape(strip_colors(text))
     return "".join(_render_parts(text))
 
 
@@ -61,7 +60,7 @@ def _render_parts(text: str) -> Iterator[str]:
 
 
 def _wrap(text: str, styles: dict[str, str]) -> str:
-    shown = escape(strip_colors(text), quote=False)
+    shown = _escape(strip_colors(text))
     return f'<span class="{" ".join(styles.values())}">{shown}</span>' if shown and styles else shown
 
 
@@ -115,7 +114,7 @@ def render_prose(text: str) -> str:
     """Return Markdown as HTML."""
     shown = show_controls(text)
     if len(shown) > _LONGEST:
-        return f"<pre>{escape(shown, quote=False)}</pre>"
+        return f"<pre>{_escape(shown)}</pre>"
     return "".join(_render(events(shown, options=_OPTIONS)))
 
 
@@ -132,13 +131,13 @@ def _render(found: Iterable[Any]) -> Iterator[str]:
         elif kind == "End":
             yield _end(value, addresses, said)
         elif kind == "Code":
-            yield f"<code>{escape(value, quote=False)}</code>"
+            yield f"<code>{_escape(value)}</code>"
         elif kind == "TaskListMarker":
             yield "☑ " if value else "☐ "
         else:  # text, and HTML, which is text here
             if addresses:
                 said.append(str(value))
-            yield escape(str(value), quote=False)
+            yield _escape(str(value))
 
 
 def _begin(tag: Any, addresses: list[str], said: list[str]) -> str:
@@ -162,7 +161,7 @@ def _end(tag: Any, addresses: list[str], said: list[str]) -> str:
     name, data = _read(tag)
     if name in ("Link", "Image"):
         address = addresses.pop()
-        told = "" if "".join(said) == address else f' <span class="address">{escape(address)}</span>'
+        told = "" if "".join(said) == address else f' <span class="address">{_escape_quotes(address)}</span>'
         return f"</span>{told}"
     if name == "Heading":
         return f"</{data.lower()}>\n"
@@ -180,6 +179,7 @@ def _read(tag: Any) -> tuple[str, Any]:
     return (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
 
 
+_CHANGES = {"+": "added", "-": "removed"}
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _ANCHOR = re.compile(r"[^A-Za-z0-9_.@-]")
@@ -284,14 +284,15 @@ def _render_body(body: Body) -> str:
         case BodyKind.MARKDOWN:
             return f'<div class="prose">{render_prose(body.text)}</div>'
         case BodyKind.DIFF:
-            return f'<pre class="diff">{"".join(map(_render_diff_line, body.text.split(chr(10))))}</pre>'
+            lines = _text(body.text.replace("\r", r"\x0d")).split("\n")  # lines may differ by that alone
+            return f'<pre class="diff">{"".join(map(_render_diff_line, lines))}</pre>'
         case BodyKind.TERMINAL | BodyKind.CODE:
             return f"<pre>{render_terminal(body.text)}</pre>"
 
 
 def _render_diff_line(line: str) -> str:
-    kind = {"+": "added", "-": "removed"}.get(line[:1], "other")
-    return f'<span class="{kind}">{_text(line) or " "}</span>'
+    """Return a line that is escaped, as HTML."""
+    return f'<span class="{_CHANGES.get(line[:1], "other")}">{line or " "}</span>'
 
 
 def _render_picture(picture: Picture) -> str:
@@ -301,14 +302,23 @@ def _render_picture(picture: Picture) -> str:
     return f'<p class="note">image, {_text(picture.media_type)}</p>'
 
 
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _escape_quotes(text: str) -> str:
+    return _escape(text).replace('"', "&quot;").replace("'", "&#x27;")
+
+
 def _text(text: str) -> str:
-    return escape(show_controls(text))
+    return _escape_quotes(show_controls(text))
 
 
 def _anchor(name: str) -> str:
     return _ANCHOR.sub("-", name)
 
 
+@cache
 def _digest(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 

@@ -10,6 +10,7 @@ _INVISIBLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+_PLAIN = bytes((*b"\t\n", *range(0x20, 0x7F)))
 
 _compile = cache(re.compile)  # not all who load this have such text
 
@@ -24,7 +25,10 @@ def show_controls(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     # Nearly all that is written can be printed but for its lines and tabs, and that is quick to see.
-    if text.replace("\n", "").replace("\t", "").isprintable():
+    if text.isascii():
+        if not text.encode().translate(None, _PLAIN):
+            return text
+    elif text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return _compile(_INVISIBLE).sub(_show, text)
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from turnlog.export.secret_patterns import (
+    NOTHING,
     PRIVATE_KEYS,
     TOKENS,
     Finding,
@@ -34,6 +34,7 @@ from turnlog.export.secret_patterns import (
     list_runs,
     list_users,
     match_words,
+    may_have_folder,
     settle,
     sift,
     sift_text,
@@ -48,8 +49,9 @@ _RUN = re.compile(r"[A-Za-z0-9_.:/+=@-]{19,}")
 """Where a token may be: telling all forms apart takes time, and most of a text is not like this."""
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{4}){10,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _LONGEST_DECODED = 1 << 20
-_GLANCED = frozenset({Sign.HOME, Sign.ENCODED})
-"""What a line itself tells enough of, without being taken apart."""
+_HOMES = frozenset({Sign.HOME, Sign.USERS, Sign.OTHER_HOME})
+_PEOPLE = _HOMES | {Sign.EMAIL, Sign.ACCOUNT}
+"""What tells of people alone, and of no secret."""
 
 
 class RedactionRules(Struct, frozen=True, gc=False, kw_only=True):
@@ -79,16 +81,15 @@ class Redactor:
         self._rules = rules or RedactionRules()
         self._users = {name for name in self._rules.users if len(name) > 2}
         self._secrets: dict[str, Kind] = {}
-        self._known: re.Pattern[str] | None = None
         self._words = _join(self._rules.words, whole=False, flags=re.IGNORECASE)
-        self._names: re.Pattern[str] | None = _join(self._users, whole=True)
         self._numbers: dict[tuple[Kind, str], int] = {}
         self._distinct: Counter[Kind] = Counter()
         self._times: Counter[Kind] = Counter()
         self._found: dict[int, tuple[Finding, ...]] = {}
-        """What each text that was learned tells itself, by its hash: much is said more than once."""
+        """The secrets of each text that was learned, by its hash: much is said more than once."""
         self._homes: set[bytes] = set()
-        """What was seen of names of home directories."""
+        """What was seen of home directories."""
+        self._join_known()
 
     @property
     def replaced(self) -> list[Replaced]:
@@ -107,55 +108,55 @@ class Redactor:
     def learn(self, texts: Iterable[str]) -> None:
         """Read texts for secrets and names of users that are to be taken out of all that follow."""
         for text in texts:
-            self._learn(text)
+            self._learn_secrets(text)
+            if self._rules.people:
+                self._users |= list_users(text)
         self._join_known()
 
     def learn_lines(self, lines: Iterable[bytes], split: Callable[[bytes], Iterable[str]]) -> None:
         """Read lines of JSON as `learn` reads their texts, into which they are `split` where it is worth it."""
+        secrets, people = self._rules.secrets, self._rules.people
         for line in lines:
             signs = sift(line)
-            if signs <= _GLANCED and not (Sign.ENCODED in signs and _may_have_text(line)):
-                if signs:
-                    self._learn_homes(line, split)
-            else:
+            if people and not signs.isdisjoint(_HOMES):
+                self._learn_homes(line, signs, split)
+            if secrets and not signs <= _PEOPLE:
                 for text in split(line):
-                    self._learn(text)
+                    self._learn_secrets(text)
         self._join_known()
 
-    def _learn(self, text: str) -> None:
+    def _learn_secrets(self, text: str) -> None:
         known = hash(text)
-        if known in self._found:
-            return
-        found = self._found[known] = tuple(self._find_by_form(text))
-        for finding in found:
-            if finding.kind in _SECRET_KINDS:
-                self._note(text[finding.start : finding.end], finding.kind)
-        if self._rules.people and found:
-            self._users |= list_users(text)
+        if known not in self._found:
+            signs = sift_text(text) if self._rules.secrets else NOTHING
+            found = self._found[known] = tuple(self._find_secrets(text, signs)) if signs else ()
+            for finding in found:
+                if finding.kind in _SECRET_KINDS:
+                    self._note(text[finding.start : finding.end], finding.kind)
 
-    def _learn_homes(self, line: bytes, split: Callable[[bytes], Iterable[str]]) -> None:
-        """Learn the names of users of a line in which there is nothing but paths."""
-        new = {*list_homes(line)} - self._homes
-        if self._rules.people and new:
-            self._homes |= new
-            if all(name.isascii() and not name.endswith(b"\\u") for name in new):
-                self._users |= list_users("\n".join(f"/home/{name.decode()}" for name in new))
-            else:
-                for text in split(line):
-                    self._learn(text)
+    def _learn_homes(self, line: bytes, signs: Set[Sign], split: Callable[[bytes], Iterable[str]]) -> None:
+        """Learn the names of users of a line, which is taken apart only where it does not show them itself."""
+        new = {*list_homes(line, signs)} - self._homes
+        self._homes |= new
+        if not all(map(_is_plain_home, new)) or may_have_folder(line, signs, self._users):
+            for text in split(line):
+                self._users |= list_users(text)
+        elif new:
+            self._users |= list_users("\n".join(home.decode() for home in new))
 
     def _join_known(self) -> None:
         self._known = _join(self._secrets, whole=False)
         self._names = _join(self._users, whole=True)
+        self._spread = (*self._secrets, *self._users)
 
     def redact(self, text: str) -> str:
         """Return a text without what is to be taken out."""
-        findings = settle(self._find(text))
+        findings = self._find(text)
         if not findings:
             return text
         pieces: list[str] = []
         at = 0
-        for finding in findings:
+        for finding in settle(findings):
             pieces += text[at : finding.start], self._replace(text[finding.start : finding.end], finding.kind)
             at = finding.end
         pieces.append(text[at:])
@@ -169,32 +170,37 @@ class Redactor:
             return self._replace(value, Kind.ACCOUNT)
         return self.redact(value)
 
-    def _find(self, text: str) -> Iterator[Finding]:
-        found = self._found.get(hash(text))
-        yield from self._find_by_form(text) if found is None else found
+    def _find(self, text: str) -> list[Finding]:
+        if not text:
+            return []
+        signs, rules = sift_text(text), self._rules
+        found: list[Finding] = []
+        if signs and rules.secrets and not signs <= _PEOPLE:
+            learned = self._found.get(hash(text))
+            found += self._find_secrets(text, signs) if learned is None else learned
+        if signs and rules.people:
+            if Sign.EMAIL in signs:
+                found += find_emails(text)
+            if not signs.isdisjoint(_HOMES):
+                found += find_homes(text)
+            if Sign.ACCOUNT in signs:
+                found += find_accounts(text)
+        for word in self._spread:
+            if word in text:
+                found += self._find_spread(text)
+                break
+        if self._words is not None:
+            found += (Finding(*match.span(), Kind.WORD) for match in self._words.finditer(text))
+        return found
+
+    def _find_spread(self, text: str) -> Iterator[Finding]:
+        """Yield what other texts told to be secret, or somebody's name."""
         if self._known is not None:
             for match in match_words(self._known, text, self._secrets):
                 yield Finding(match.start(), match.end(), self._secrets.get(match[0], Kind.PASSWORD))
         if self._names is not None:
             for match in match_words(self._names, text, self._users):
                 yield Finding(match.start(), match.end(), Kind.USER)
-        if self._words is not None:
-            yield from (Finding(*match.span(), Kind.WORD) for match in self._words.finditer(text))
-
-    def _find_by_form(self, text: str) -> Iterator[Finding]:
-        """Yield what a text itself tells."""
-        signs = sift_text(text)
-        if not signs:
-            return
-        if self._rules.secrets:
-            yield from self._find_secrets(text, signs)
-        if self._rules.people:
-            if Sign.EMAIL in signs:
-                yield from find_emails(text)
-            if Sign.HOME in signs or Sign.OTHER_HOME in signs:
-                yield from find_homes(text)
-            if Sign.ACCOUNT in signs:
-                yield from find_accounts(text)
 
     def _find_secrets(self, text: str, signs: frozenset[Sign]) -> Iterator[Finding]:
         if Sign.KEY in signs:
@@ -235,20 +241,9 @@ class Redactor:
         return _HOME_SIGN if kind is Kind.HOME else f"{_MARK}{kind} {number}]"
 
 
-def _may_have_text(line: bytes) -> bool:
-    """Tell whether anything that may be encoded in a line begins like text."""
-    return any(_may_be_text(line[at : at + 40]) for at in list_runs(line))
-
-
-def _may_be_text(run: bytes) -> bool:
-    """Tell whether what may be encoded begins like text; `n` or `u00e9` of an escape may stand before it."""
-    for part in (run[:32], run[1:33], run[5:37]):
-        try:
-            codecs.utf_8_decode(binascii.a2b_base64(part), "strict", False)  # it may end within a character
-        except UnicodeDecodeError:
-            continue
-        return True
-    return False
+def _is_plain_home(home: bytes) -> bool:
+    """Tell whether what was seen of a home directory is all of it, as it stands in the text."""
+    return home.isascii() and not home.endswith(b"\\u")
 
 
 def _join(values: Iterable[str], *, whole: bool, flags: int = 0) -> re.Pattern[str] | None:

@@ -17,8 +17,10 @@ the sieve no further than is of use: what RE2 has to keep in mind for that takes
 
 from __future__ import annotations
 
+import binascii
+import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from enum import IntEnum, StrEnum
 from functools import cache
 from typing import Any
@@ -69,6 +71,8 @@ def match_words(
         while at >= 0:
             places.append(at)
             at = searched.find(word, at + 1)
+    if not places:
+        return
     places.sort()
     end = 0
     for at in places:
@@ -104,11 +108,13 @@ class Sign(IntEnum):
     ADDRESS = 8
     EMAIL = 9
     HOME = 10
-    OTHER_HOME = 11
+    USERS = 11
+    """Where home directories are on a Mac."""
+    OTHER_HOME = 12
     """Not written with slashes alone."""
-    ACCOUNT = 12
-    ODD = 13
-    ENCODED = 14
+    ACCOUNT = 13
+    ODD = 14
+    ENCODED = 15
 
 
 NOTHING: frozenset[Sign] = frozenset()
@@ -409,8 +415,12 @@ _SIEVED_ACCOUNT = (
     rf"|machine)[_-]?(?:uu)?id{_GAP}[:=])",
     r"|(?:account|org|organization|user)_+[0-9a-fA-F]{8}|(?:org|user|acct|cus)[-_][A-Za-z0-9]{14}",
 )
-_SIEVED_NAME = rb"([^\s/\\\"'`<>|:*?,;()\[\]{}]{0,64}(?:\\u)?)"
-_SIEVED_HOMES = tuple((sign, re.compile(sign + _SIEVED_NAME)) for sign in (b"/home/", b"/Users/"))
+_SIEVED_NAME = rb"[^\s/\\\"'`<>|:*?,;()\[\]{}]{0,64}(?:\\u)?"
+_SIEVED_HOMES = (
+    (Sign.HOME, re.compile(b"/home/" + _SIEVED_NAME)),
+    (Sign.USERS, re.compile(b"/Users/" + _SIEVED_NAME)),
+)
+_SIEVED_FOLDERS = re.compile(rb"-(?:home|Users)-([A-Za-z0-9]{2,})")
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _SHAPES = bytes(ord("x") if code in _LETTERS else ord(" ") for code in range(256))
 """Which bytes encoded text is made of."""
@@ -438,7 +448,8 @@ _PATTERNS = {
     ),
     Sign.ADDRESS: r":(?:\\*/){2}[^\s/:@\"'<>\\]*:[^\s/@\"'<>\\]+@",
     Sign.EMAIL: r"[A-Za-z0-9._%+-]@[A-Za-z0-9][A-Za-z0-9-]*\.[A-Za-z0-9]",
-    Sign.HOME: r"/home/|/Users/",
+    Sign.HOME: "/home/",
+    Sign.USERS: "/Users/",
     Sign.OTHER_HOME: r"\\Users\\|-(?:home|Users)-",
     Sign.ACCOUNT: "".join(_SIEVED_ACCOUNT),
     Sign.ODD: rf"\\u00[2-7]|\\/|{_LETTER_LIKE}",
@@ -460,17 +471,35 @@ def _build() -> Any:
 _SIGNS = tuple(_PATTERNS)
 
 
-def sift(data: bytes) -> frozenset[Sign]:
-    """Return what a line or a text, as UTF-8, may hold."""
+def sift(data: bytes, *, is_line: bool = True) -> frozenset[Sign]:
+    """Return what a line of JSON may hold, or a text as UTF-8."""
     found = _build()(data)
     # To search for forty equal bytes takes half as long as to have RE2 look for forty letters.
-    encoded = len(data) >= len(_RUN) and _RUN in data.translate(_SHAPES)
+    encoded = (
+        len(data) >= len(_RUN)
+        and _RUN in (shapes := data.translate(_SHAPES))
+        and any(_may_be_text(data[at : at + 40], is_line) for at in _list_runs(data, shapes))
+    )
     return _share(tuple(found or ()), encoded) if found or encoded else NOTHING
+
+
+def _may_be_text(run: bytes, is_line: bool) -> bool:
+    """Tell whether what may be encoded begins like text; in a line, behind `n` or `u00e9` of an escape."""
+    for part in (run[:32], run[1:33], run[5:37]) if is_line else (run[:32],):
+        try:
+            codecs.utf_8_decode(binascii.a2b_base64(part), "strict", False)  # it may end within a character
+        except UnicodeDecodeError:
+            continue
+        return True
+    return False
 
 
 def list_runs(data: bytes) -> Iterator[int]:
     """Yield where runs of letters begin that are long enough to be encoded text."""
-    shapes = data.translate(_SHAPES)
+    return _list_runs(data, data.translate(_SHAPES))
+
+
+def _list_runs(data: bytes, shapes: bytes) -> Iterator[int]:
     at = shapes.find(_RUN)
     while at >= 0:
         if at == 0 or data[at - 1] not in b"_-":
@@ -479,14 +508,26 @@ def list_runs(data: bytes) -> Iterator[int]:
         at = shapes.find(_RUN, end) if end >= 0 else -1
 
 
-def list_homes(data: bytes) -> list[bytes]:
-    """Return the names of home directories that a line has, with `\\u` behind those that may go on."""
-    return [name for sign, pattern in _SIEVED_HOMES if sign in data for name in pattern.findall(data)]
+def list_homes(data: bytes, signs: Set[Sign]) -> Iterator[bytes]:
+    """Yield the home directories of a line that have slashes, with `\\u` behind those that may go on."""
+    for sign, pattern in _SIEVED_HOMES:
+        if sign in signs:
+            yield from pattern.findall(data)
+
+
+def may_have_folder(data: bytes, signs: Set[Sign], users: Set[str]) -> bool:
+    """Tell whether texts of a line may have the home directory of another user that is not told by slashes."""
+    if Sign.OTHER_HOME not in signs:
+        return False
+    if Sign.ODD in signs or b"\\Users\\" in data:
+        return True
+    names = {name.decode() for name in _SIEVED_FOLDERS.findall(data)} - users
+    return any(name.lower() not in _EVERYBODY for name in names)
 
 
 def sift_text(text: str) -> frozenset[Sign]:
     """Return what a text may hold."""
-    return sift(text.encode("utf-8", "surrogatepass"))
+    return sift(text.encode("utf-8", "surrogatepass"), is_line=False)
 
 
 @cache

@@ -1,3 +1,1 @@
 """Keeping up: from files that grow, move and vanish to what the store has of them."""
-
-__all__: list[str] = []

@@ -42,7 +42,7 @@ _MOST_WAITING = 1000
 _HAS_ID = b'"uuid"'
 
 
-class _Head(Struct, gc=False):
+class _LineHeader(Struct, gc=False):
     """What a line says about where it belongs."""
 
     session_id: str | None = None
@@ -52,11 +52,11 @@ class _Head(Struct, gc=False):
     cwd: str | None = None
 
 
-_decode = msgspec.json.Decoder(_Head).decode
+_decode = msgspec.json.Decoder(_LineHeader).decode
 
 
 class Captured(Struct, kw_only=True):
-    """What came of one session so far."""
+    """What was captured of one session so far."""
 
     session_id: str | None
     """None for lines that no session was named for."""
@@ -89,7 +89,7 @@ class StreamCapture:
         self._is_file = is_file
         self._sessions: dict[str, _Session] = {}
         self._current: _Session | None = None
-        self._unclaimed: list[tuple[bytes, _Head | None]] = []
+        self._unclaimed: list[tuple[bytes, _LineHeader | None]] = []
 
     @property
     def captured(self) -> list[Captured]:
@@ -101,7 +101,7 @@ class StreamCapture:
         for line in lines:
             if not line.strip():
                 continue
-            head = _read_head(line)
+            head = _read_header(line)
             session = self._choose(head)
             if session is None:
                 self._unclaimed.append((line, head))
@@ -119,14 +119,14 @@ class StreamCapture:
         if not self._unclaimed:
             return self.captured
         path = self._captured_dir / _UNCLAIMED / f"{time.strftime('%Y%m%dT%H%M%S')}-{uuid4().hex[:8]}.jsonl"
-        append_lines(path, [_end(line) for line, _ in self._unclaimed])
+        append_lines(path, [_with_newline(line) for line, _ in self._unclaimed])
         broken = sum(head is None for _, head in self._unclaimed)
         return [
             *self.captured,
             Captured(session_id=None, path=path, lines=len(self._unclaimed), broken=broken),
         ]
 
-    def _choose(self, head: _Head | None) -> _Session | None:
+    def _choose(self, head: _LineHeader | None) -> _Session | None:
         """Return the session that a line belongs to: the one that it names, else the last."""
         name = None if head is None else head.session_id or head.sessionId
         if name and is_file_name(name):
@@ -148,41 +148,41 @@ class _Session:
         if self.captured.path is not None:
             self._before.update(self.captured.path.read_bytes().split(b"\n"))
 
-    def add(self, line: bytes, head: _Head | None) -> None:
+    def add(self, line: bytes, head: _LineHeader | None) -> None:
         bare = line.rstrip(b"\r\n")
         if self._before[bare] > 0 and (self._is_file or _HAS_ID in bare):
             self._before[bare] -= 1
             self.captured.known += 1
             return
-        self._waiting.append(_end(line))
+        self._waiting.append(_with_newline(line))
         self.captured.broken += head is None
         if self.captured.path is None and head is not None and head.subtype == "init" and head.cwd:
-            self._settle(project_folder_name(head.cwd))
+            self._set_path(project_folder_name(head.cwd))
 
     def flush(self, last: bool = False) -> None:
         if self.captured.path is None and self._waiting and (last or len(self._waiting) > _MOST_WAITING):
-            self._settle(self._folder)
+            self._set_path(self._folder)
         if self.captured.path is not None and self._waiting:
             append_lines(self.captured.path, self._waiting)
             self.captured.lines += len(self._waiting)
             self._waiting.clear()
 
-    def _settle(self, folder: str) -> None:
+    def _set_path(self, folder: str) -> None:
         assert self.captured.session_id is not None
         self.captured.path = name_capture(self._projects / folder, self.captured.session_id, CaptureKind.STREAM)
 
 
-def _read_head(line: bytes) -> _Head | None:
+def _read_header(line: bytes) -> _LineHeader | None:
     """Return what a line says; None for what is no object. One that says it wrongly says nothing."""
     try:
         return _decode(line)
     except msgspec.ValidationError:
-        return _Head() if line.lstrip().startswith(b"{") else None
+        return _LineHeader() if line.lstrip().startswith(b"{") else None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
-def _end(line: bytes) -> bytes:
+def _with_newline(line: bytes) -> bytes:
     return line if line.endswith(b"\n") else line + b"\n"
 
 

@@ -10,8 +10,7 @@ Ids that are no UUIDs may be anybody's: such files belong together only within o
 
 What is captured is appended, and on the disk before the writer goes on. Such files lie in
 `captured/projects/<project folder>/` of turnlog's own directory, for their owner alone, and are archived as
-Claude Code's own files are. Several processes may append to one: each holds a lock while it does. Any other
-file is written whole or not at all (`write_safely`).
+Claude Code's own files are. Several processes may append to one: each holds a lock while it does.
 """
 
 from __future__ import annotations
@@ -21,62 +20,20 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.atomic_files import make_folder
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import SourceKind
 from turnlog.transcripts.session_files import AgentFiles, CaptureKind, SessionFiles, locate_path, split_capture
 
-HIDDEN = "."
-"""How the name of a file begins that is not whole yet."""
-
-
-def write_safely(folder: Path, name: str, content: bytes) -> None:
-    """Write a file, and return when it is on the disk under its name; raises `OSError`."""
-    make_folder(folder)
-    hidden = folder / f"{HIDDEN}{name}.{os.urandom(4).hex()}.tmp"
-    try:
-        file = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(file, rest) :]
-            os.fsync(file)
-        finally:
-            os.close(file)
-        os.replace(hidden, folder / name)
-    except BaseException:
-        with suppress(OSError):
-            hidden.unlink()
-        raise
-    _flush_folder(folder)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner may look into, within others that are made as well."""
-    if not folder.is_dir():
-        make_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        _flush_folder(folder.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Return when it is on the disk which files a folder has."""
-    if os.name == "nt":  # folders cannot be flushed there
-        return
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
 if sys.platform != "win32":
     import fcntl
+
 
 _FORM = re.compile(r"(?!\.)[^/\\\0]+")
 _LONGEST_NAME = 220
@@ -136,7 +93,7 @@ def list_mains(session: KnownSession) -> list[KnownSource]:
 
 
 def is_capture(source: KnownSource) -> bool:
-    """Tell whether a file tells of a session or an agent once more, or was captured and is all there is."""
+    """Tell whether a file is a further record of a session or an agent, or was captured and is the only one."""
     has_messages = source.kind in (SourceKind.TRANSCRIPT, SourceKind.AGENT)
     return source.kind is SourceKind.CAPTURE or (has_messages and kind_of_capture(source) != "file")
 
@@ -180,11 +137,10 @@ def is_captured(path: str) -> bool:
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _AHEAD = 2048
 """By how many bytes a mirror is longer that goes on where the file ends, and is not just written otherwise."""
-
 Identity = tuple[str, str]
 
 
-class Gathered(Struct, frozen=True, gc=False):
+class SessionGroup(Struct, frozen=True, gc=False):
     """A session with all of its files, and the key that it has, if it is known."""
 
     files: SessionFiles
@@ -201,7 +157,7 @@ def identify(session_id: str, project_folder: str) -> Identity:
     return ("", session_id.lower()) if is_unique(session_id) else (project_folder, session_id)
 
 
-def gather(sessions: Iterable[SessionFiles], known: Iterable[KnownSession]) -> list[Gathered]:
+def group_sessions(sessions: Iterable[SessionFiles], known: Iterable[KnownSession]) -> list[SessionGroup]:
     """Return sessions in their order, those that were captured together with what else there is of them.
 
     Further files of theirs that were not located are looked for where they are known to be.
@@ -214,17 +170,17 @@ def gather(sessions: Iterable[SessionFiles], known: Iterable[KnownSession]) -> l
         if any(is_captured(source.path) for source in list_mains(each))
     }
     if not captured:
-        return [Gathered(files) for files in located]
+        return [SessionGroup(files) for files in located]
     groups: dict[Identity, _Group] = {name: _Group() for name in captured}
     for session in stored:
         group = groups.get(identify(session.session_id, session.project_folder))
         if group is not None:
-            group.know(session)
-    gathered: list[Gathered] = []
+            group.add_known(session)
+    gathered: list[SessionGroup] = []
     for files in located:
         group = groups.get(identify(files.session_id, files.project_folder))
         if group is None:
-            gathered.append(Gathered(files))
+            gathered.append(SessionGroup(files))
         else:
             group.add(files)
     return [*gathered, *(each for group in groups.values() for each in group.merge())]
@@ -238,14 +194,14 @@ class _Group:
         self._homes: dict[str, str] = {}
         self._files: dict[str, SessionFiles] = {}
 
-    def know(self, session: KnownSession) -> None:
+    def add_known(self, session: KnownSession) -> None:
         self._known[session.key] = session
         self._homes.update((source.path, session.key) for source in session.sources)
 
     def add(self, files: SessionFiles) -> None:
         self._files[os.path.abspath(files.path or files.folder)] = files
 
-    def merge(self) -> list[Gathered]:
+    def merge(self) -> list[SessionGroup]:
         if not self._files:
             return []
         self._locate_others()
@@ -293,19 +249,19 @@ class _Group:
         alone = self._list_alone()
         return next((key for key in self._known if key not in alone), None) or next(iter(alone), None)
 
-    def _build(self, home: object, members: list[SessionFiles]) -> Gathered:
+    def _build(self, home: object, members: list[SessionFiles]) -> SessionGroup:
         session = self._known.get(home) if isinstance(home, str) else None
         if session is None and len(members) == 1:
-            return Gathered(members[0])
-        return Gathered(_merge(members, session), None if session is None else session.key)
+            return SessionGroup(members[0])
+        return SessionGroup(_merge(members, session), None if session is None else session.key)
 
 
 def _merge(members: Sequence[SessionFiles], session: KnownSession | None) -> SessionFiles:
     """Return the files of one session as one: Claude Code's own come first, then mirrors, then streams."""
     mains = {} if session is None else {source.path: source for source in list_mains(session)}
     gone = next((each for each in mains.values() if not is_captured(each.path)), None)
-    base = _begin(members[0], gone)
-    best = _choose(base, members, mains, gone)
+    base = _choose_folder(members[0], gone)
+    best = _choose_transcript(base, members, mains, gone)
     agents: list[AgentFiles] = []
     captures = [each.path for each in members if each is not best and each.path is not None]
     others: list[Path] = []
@@ -328,7 +284,7 @@ def _merge(members: Sequence[SessionFiles], session: KnownSession | None) -> Ses
     )
 
 
-def _begin(first: SessionFiles, gone: KnownSource | None) -> SessionFiles:
+def _choose_folder(first: SessionFiles, gone: KnownSource | None) -> SessionFiles:
     """Return where a session lies: where Claude Code keeps it, or kept it, if that is known."""
     if first.capture is None or gone is None:
         return first
@@ -336,7 +292,7 @@ def _begin(first: SessionFiles, gone: KnownSource | None) -> SessionFiles:
     return SessionFiles(first.session_id, None, path.parent.name, path.with_suffix(""))
 
 
-def _choose(
+def _choose_transcript(
     base: SessionFiles,
     members: Sequence[SessionFiles],
     mains: Mapping[str, KnownSource],

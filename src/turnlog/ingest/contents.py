@@ -36,7 +36,7 @@ from turnlog.transcripts.lines.passage_readers import list_passages
 from turnlog.transcripts.segment_builder import time_of
 from turnlog.transcripts.session_files import Change, Checkpoint
 
-Recall = Callable[[int, int], bytes]
+ReadArchive = Callable[[int, int], bytes]
 """Returns bytes of a file that the archive has, by offset and length."""
 
 _LIMITS = {SourceKind.AGENT_META: META_LIMIT, SourceKind.WORKFLOW: RECORD_LIMIT}
@@ -162,7 +162,9 @@ class _Pack:
 
     __slots__ = ("_cache", "_lengths", "_offsets", "_read", "_source", "first", "is_plain", "lines")
 
-    def __init__(self, cache: LineCache, source: str, read: Recall, lines: Sequence[Line], first: int) -> None:
+    def __init__(
+        self, cache: LineCache, source: str, read: ReadArchive, lines: Sequence[Line], first: int
+    ) -> None:
         self.first = first
         """Which line of its file the first one is."""
         self.lines: Sequence[Line] | None = lines
@@ -199,7 +201,7 @@ class _Pack:
         return Position(self._source, self._offsets[number])
 
 
-class _LaterLine(Struct, frozen=True, gc=False):
+class _LazyLine(Struct, frozen=True, gc=False):
     """A line in a pack: it says what a `Line` says."""
 
     pack: _Pack
@@ -248,8 +250,9 @@ def _list_texts(lines: Sequence[Line], which: range, time: int) -> Iterator[Text
     for number, line in zip(which, islice(lines, which.start, None), strict=False):
         told = time_of(line)
         time = time if told is None else told
+        offset = 0 if line.at is None else line.at.offset
         for ordinal, passage in enumerate(list_passages(line)):
-            yield build_text(number, ordinal, passage, time)
+            yield build_text(number, ordinal, passage, time, offset, line.length)
 
 
 class Content:
@@ -262,14 +265,14 @@ class Content:
         known: KnownSource | None = None,
         *,
         cache: LineCache | None = None,
-        recall: Recall | None = None,
-        retold: bool = False,
+        read_archive: ReadArchive | None = None,
+        rebuilds_texts: bool = False,
         is_new: bool = True,
     ) -> None:
         """Begin with nothing; `known` is of the same generation, and lines that it has are not new.
 
-        Without a `cache` all lines stay decoded; with one, `recall` returns bytes that were fed from the
-        archive. If it is `retold`, what is searched of known lines is gathered again. If nothing `is_new`, no
+        Without a `cache` all lines stay decoded; with one, `read_archive` returns bytes that came from the
+        archive. With `rebuilds_texts`, the search texts of known lines are built again. If nothing `is_new`, no
         line is.
         """
         self.source = source
@@ -280,12 +283,14 @@ class Content:
         self._consumed, self._number = (0, 0) if known is None else (known.consumed, known.lines)
         self._limit = _LIMITS.get(kind, -1) + 1
         self._text = bytearray()
-        self._cache, self._recall = cache, recall
+        self._cache, self._read_archive = cache, read_archive
         self._frames: Frames | None = None
         self._frames_from = 0
         self._is_new = is_new
         self._is_searched = kind in CHAPTERS
-        self.texts_from = (0 if retold else self._number) if kind in CHAPTERS and (is_new or retold) else None
+        self.texts_from = (
+            (0 if rebuilds_texts else self._number) if kind in CHAPTERS and (is_new or rebuilds_texts) else None
+        )
         """The first line whose texts are gathered; None for files that are not searched."""
         self.first_new = 0
         """The first line that came since it was resumed."""
@@ -373,7 +378,7 @@ class Content:
         self.lines += lines
 
     def pack_all(self, cache: LineCache) -> None:
-        """Let go of all lines that stayed decoded: there is no room for them."""
+        """Stop keeping lines decoded: there is no room for them."""
         lines, self.lines[:] = [*self.lines], ()
         self._weight = 0
         self._pack(lines, cache)
@@ -392,12 +397,12 @@ class Content:
 
     def _add_pack(self, lines: list[Line], cache: LineCache) -> None:
         pack = _Pack(cache, self.source, self._read, lines, len(self.lines))
-        self.lines += [cast(Line, _LaterLine(pack, number)) for number in range(len(lines))]
+        self.lines += [cast(Line, _LazyLine(pack, number)) for number in range(len(lines))]
 
     def _read(self, start: int, length: int) -> bytes:
         """Return bytes that were taken: new ones from their frames, others from the archive."""
         old = length if self._frames is None else max(0, min(length, self._frames_from - start))
-        earlier = b"" if not old or self._recall is None else self._recall(start, old)
+        earlier = b"" if not old or self._read_archive is None else self._read_archive(start, old)
         later = b"" if self._frames is None else self._frames.read(start + old, length - old)
         return earlier + later
 
@@ -428,8 +433,8 @@ def choose_files(seen: Iterable[ScannedFile]) -> Iterator[ScannedFile]:
             yield each
 
 
-def tells_of_lines(batch: SourceBatch) -> bool:
-    """Tell whether rows may be others because of what is new of a file."""
+def affects_records(batch: SourceBatch) -> bool:
+    """Tell whether a change of a file can change records."""
     return batch.kind in DERIVED_FROM and batch.change is not Change.VANISHED
 
 
@@ -445,18 +450,18 @@ def mark_missing(known: KnownSource) -> ScannedFile:
     return keep_known(known, build_missing(known) if known.present else None)
 
 
-def confirm(known: KnownSource, path: str) -> SourceBatch:
-    """Return the news of a source of which nothing is new."""
-    return restate(known, Change.UNCHANGED if known.present else Change.VANISHED, path, known.checkpoint)
+def repeat_unchanged(known: KnownSource, path: str) -> SourceBatch:
+    """Return a batch that says that a source is unchanged."""
+    return repeat_source(known, Change.UNCHANGED if known.present else Change.VANISHED, path, known.checkpoint)
 
 
 def build_missing(known: KnownSource) -> SourceBatch:
-    """Return the news of a file that is gone."""
-    return restate(known, Change.VANISHED, known.path, known.checkpoint)
+    """Return a batch that says that a file is gone."""
+    return repeat_source(known, Change.VANISHED, known.path, known.checkpoint)
 
 
-def restate(known: KnownSource, change: Change, path: str, checkpoint: Checkpoint | None) -> SourceBatch:
-    """Return the news of a file that has the bytes that it had: it is gone, there again, or somewhere else."""
+def repeat_source(known: KnownSource, change: Change, path: str, checkpoint: Checkpoint | None) -> SourceBatch:
+    """Return a batch for a file with unchanged bytes: it is gone, back again, or moved."""
     return SourceBatch(
         source=known.source,
         kind=known.kind,

@@ -18,7 +18,7 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from turnlog.ingest.contents import confirm
+from turnlog.ingest.contents import repeat_unchanged
 from turnlog.store.batch import SessionBatch
 from turnlog.store.interface import Store, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -61,8 +61,8 @@ def mark_copies(store: Store, batches: Sequence[SessionBatch]) -> list[SessionBa
     known = {batch.key for batch in batches}
     late = [key for key, original in originals.items() if key not in known and told.get(key) != original]
     return [
-        *(_say(batch, originals.get(batch.key)) for batch in batches),
-        *_restate(store, owner, {key: originals[key] for key in late}, batches[0]),
+        *(_mark_copy(batch, originals.get(batch.key)) for batch in batches),
+        *_mark_stored_copies(store, owner, {key: originals[key] for key in late}, batches[0]),
     ]
 
 
@@ -96,18 +96,18 @@ def _rank_copies(
     found: dict[_Group, dict[str, _Rank]] = {}
     for batch, head in new:
         row = None if batch.derived is None else batch.derived.session
-        group = persons.get(batch.origin), *_tell_apart(head, row)
+        group = persons.get(batch.origin), *_comparison_key(head, row)
         found.setdefault(group, {})[batch.key] = _rank(batch.key, batch.session_id, head, row)
     for session in stored:
         row = session.row
         if row.head is not None:
-            ranks = found.get((session.person, *_tell_apart(row.head, row)))
+            ranks = found.get((session.person, *_comparison_key(row.head, row)))
             if ranks is not None:
                 ranks[session.key] = _rank(session.key, PurePath(session.path).stem, row.head, row)
     return found.values()
 
 
-def _tell_apart(head: SessionHead, row: SessionRow | None) -> tuple[object, ...]:
+def _comparison_key(head: SessionHead, row: SessionRow | None) -> tuple[object, ...]:
     """Return what copies have in common besides the uuid of their first message."""
     is_unique = _UUID.fullmatch(head.uuid) is not None
     return head.type, head.time, None if is_unique or row is None else row.first_prompt
@@ -127,7 +127,7 @@ def _rank(key: str, name: str, head: SessionHead, row: SessionRow | None) -> _Ra
     return is_fork, name != head.told_id, key
 
 
-def _say(batch: SessionBatch, original: str | None) -> SessionBatch:
+def _mark_copy(batch: SessionBatch, original: str | None) -> SessionBatch:
     if original is None:
         return batch
     sources = (
@@ -136,7 +136,9 @@ def _say(batch: SessionBatch, original: str | None) -> SessionBatch:
     return replace(batch, sources=tuple(sources))
 
 
-def _restate(store: Store, owner: str, originals: dict[str, str], like: SessionBatch) -> Iterable[SessionBatch]:
+def _mark_stored_copies(
+    store: Store, owner: str, originals: dict[str, str], like: SessionBatch
+) -> Iterable[SessionBatch]:
     for key, original in originals.items():
         known = find_known(store, Scope(owner), key)
         for source in () if known is None else known.sources:
@@ -148,6 +150,6 @@ def _restate(store: Store, owner: str, originals: dict[str, str], like: SessionB
                     session_id=known.session_id,
                     project_folder=known.project_folder,
                     seen_ns=like.seen_ns,
-                    sources=(replace(confirm(source, source.path), copied_from=original),),
+                    sources=(replace(repeat_unchanged(source, source.path), copied_from=original),),
                     base_revision=known.revision,
                 )

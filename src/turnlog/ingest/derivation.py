@@ -34,16 +34,6 @@ from turnlog.transcripts.conversation.messages import Message
 from turnlog.transcripts.conversation.timeline import Growth
 from turnlog.transcripts.conversation.turns import AgentWork, TurnShare, TurnTally, find_last_time
 from turnlog.transcripts.line_reader import decode_agent_meta, decode_workflow_record
-from turnlog.transcripts.segment_builder import (
-    SegmentBuilder,
-    bounded,
-    build_agent,
-    build_sighting,
-    microseconds,
-    money,
-    pack_lines,
-    time_of,
-)
 from turnlog.transcripts.segments import AGENTS, PART, TURNS, AgentRecord, SightingRecord, TurnRecord
 from turnlog.transcripts.session import Session, SessionGrowth
 from turnlog.transcripts.session_files import AgentFiles, pair_agents
@@ -64,17 +54,17 @@ def build_session(session: Session, head: SessionHead | None) -> SessionRow:
         session_id=summary.id,
         title=None if summary.title is None else summary.title.text,
         project=summary.project,
-        first_time=microseconds(summary.first_time),
-        last_time=microseconds(summary.last_time),
+        first_time=segment_builder.microseconds(summary.first_time),
+        last_time=segment_builder.microseconds(summary.last_time),
         prompts=counts.prompts,
         answers=counts.answers,
         calls=counts.calls,
         agents=len(session.agents),
         lines=counts.lines,
         problems=session.count_problems(),
-        input_tokens=bounded(tokens.prompt),
-        output_tokens=bounded(tokens.output),
-        cost=None if _is_unpriced(summary) else money(summary.cost or Decimal(0)),
+        input_tokens=segment_builder.bounded(tokens.prompt),
+        output_tokens=segment_builder.bounded(tokens.output),
+        cost=None if _is_unpriced(summary) else segment_builder.money(summary.cost or Decimal(0)),
         summary=_encode_summary(summary),
         messages=len(session.conversation.live_messages),
         errors=counts.failed_calls + counts.api_errors,
@@ -189,7 +179,7 @@ class TurnBuilder:
 
 
 BEGINNING = 64
-"""How many lines are the beginning of a transcript: by these copies of it are told."""
+"""How many lines are the beginning of a transcript: copies are recognised by them."""
 
 
 class Chapter(Struct, frozen=True, gc=False):
@@ -238,7 +228,7 @@ class Deriver:
         self._session = session
         self._transcript = transcript
         self._chapters = {chapter.source: chapter for chapter in chapters}
-        self._builders: dict[str, SegmentBuilder] = {}
+        self._builders: dict[str, segment_builder.SegmentBuilder] = {}
         if transcript is not None:
             self._builders[transcript] = self._begin(transcript)
         self._builders |= {source: self._begin(source) for source in self._chapters}
@@ -254,7 +244,7 @@ class Deriver:
         chapters = {
             name: tuple(builder.build(is_final=self._is_final)) for name, builder in self._builders.items()
         }
-        chapters |= {name: tuple(pack_lines(lines)) for name, lines in others.items()}
+        chapters |= {name: tuple(segment_builder.pack_lines(lines)) for name, lines in others.items()}
         return Derived(
             session=build_session(self._session, self._find_head()),
             outline=outline,
@@ -296,10 +286,10 @@ class Deriver:
             is_partial=True,
         )
 
-    def _begin(self, source: str) -> SegmentBuilder:
+    def _begin(self, source: str) -> segment_builder.SegmentBuilder:
         session = self._session
         chapter = self._chapters.get(source)
-        return SegmentBuilder(
+        return segment_builder.SegmentBuilder(
             session.conversation if chapter is None else chapter.conversation,
             agent_id=None if chapter is None else chapter.agent.agent_id,
             turn_of=session.turn_builder.turn_of if chapter is None else (),
@@ -317,7 +307,7 @@ class Deriver:
                 return SessionHead(
                     uuid=parent,
                     type=type_name(type(head.entry)),
-                    time=time_of(head),
+                    time=segment_builder.time_of(head),
                     told_id=told if isinstance(told, str) else None,
                 )
             seen.setdefault(getattr(line.entry, "uuid", None), line)
@@ -394,7 +384,7 @@ class Deriver:
             is_elsewhere = own is not None and len(own.conversation.live_lines) == len(agent.lines)
             lines = () if is_elsewhere else self._session.conversation.list_numbers(agent.lines)
             source = None if own is None else own.source
-            found.append(build_agent(index, agent, source, self._find_call(agent), lines))
+            found.append(segment_builder.build_agent(index, agent, source, self._find_call(agent), lines))
         return found
 
     def _find_call(self, agent: Agent) -> tuple[str, int] | None:
@@ -411,7 +401,7 @@ def _list_usage(usage: UsageFold, answers: Iterable[str] | None = None) -> Itera
     """Yield what all files say about some answers, or about all."""
     for name in usage.list_names() if answers is None else answers:
         for seen in usage.list_seen(name):
-            yield seen.source, build_sighting(seen)
+            yield seen.source, segment_builder.build_sighting(seen)
 
 
 def _add_shortened(changed: list[int], before: int, after: int) -> list[int]:

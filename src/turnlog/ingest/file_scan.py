@@ -39,7 +39,7 @@ class FileScan:
     ) -> None:
         """Begin with a file of which what there is up to an `end` is to be read, and nothing without one.
 
-        `about` is the checkpoint but for what is told by what was read.
+        `about` is the checkpoint except for what depends on the bytes that are read.
         """
         is_anew = end is not None and change not in (Change.APPENDED, Change.UNCHANGED)
         self.change = change
@@ -73,7 +73,7 @@ class FileScan:
             self.checkpoint = self._take_checkpoint(self._about)
 
     def close(self) -> None:
-        """Let go of the file, if it is not to be read."""
+        """Close the file, if it is not read to its end."""
 
     def _read(self) -> bytes:
         """Return the next piece."""

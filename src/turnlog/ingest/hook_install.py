@@ -18,7 +18,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +29,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from turnlog.atomic_files import write_file
 from turnlog.errors import HookError
 from turnlog.ingest.spool import SPOOL
 from turnlog.messages.spans import Span, find_span, list_items, list_members
@@ -267,7 +267,6 @@ _BACKUPS = "settings-backups"
 _TIMEOUT_SECONDS = 10
 _CLAUDE_SECONDS = 10
 _VERSION = re.compile(rb"^# turnlog hook (\d+)$", re.MULTILINE)
-
 LEFT_OUT: Mapping[str, str] = MappingProxyType(
     {
         "WorktreeCreate": "a hook for it must create the worktree itself",
@@ -277,7 +276,6 @@ LEFT_OUT: Mapping[str, str] = MappingProxyType(
     }
 )
 """The events that are installed only by name, and why."""
-
 SINCE: Mapping[str, tuple[int, int, int]] = MappingProxyType(
     {
         "Setup": (2, 1, 18),
@@ -378,7 +376,7 @@ def install_script(home: Path) -> bool:
     script = read_script(home)
     if script.current and script.path.stat().st_mode & 0o777 == 0o700:
         return False
-    _replace(script.path, _load_script(), 0o700)
+    write_file(script.path, _load_script(), 0o700)
     return True
 
 
@@ -425,7 +423,7 @@ def write_plan(plan: Plan, home: Path) -> Path | None:
         else:
             real.parent.mkdir(parents=True, exist_ok=True)
             mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
-            _replace(real, plan.after, mode)
+            write_file(real, plan.after, mode)
     except OSError as error:
         raise HookError(error.strerror or str(error), os.fspath(plan.path)) from error
     return backup
@@ -460,24 +458,8 @@ def _back_up(plan: Plan, home: Path) -> Path:
     folder = home / _BACKUPS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     backup = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1_000_000_000:09}-{plan.path.name}"
-    _replace(backup, plan.before or b"", 0o600)
+    write_file(backup, plan.before or b"")
     return backup
-
-
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    """Write a file as a whole, so that nobody ever sees half of it."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 def choose_events(wanted: Sequence[str], version: tuple[int, ...] | None) -> list[str]:

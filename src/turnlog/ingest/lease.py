@@ -16,13 +16,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import msgspec
-from litestar import Request
 from msgspec import Struct
 
+from turnlog.atomic_files import write_file
 from turnlog.errors import BusyStoreError, StoreError
 from turnlog.ingest.change_check import SyncReport
 from turnlog.ingest.machine import find_origin
-from turnlog.server.messages import Answer
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.model import StorePlace, home_of
 from turnlog.store.opening import open_lease
@@ -98,14 +97,14 @@ def request_sync(home: Path, request: SyncRequest, patience: float) -> SyncRepor
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = uuid4().hex
     asked, answered = folder / f"{name}{_ASKED}", folder / f"{name}{_ANSWERED}"
-    _write(asked, msgspec.json.encode(request))
+    write_file(asked, msgspec.json.encode(request))
     try:
         end = time.monotonic() + patience
         while not answered.exists():
             if time.monotonic() >= end:
                 raise BusyStoreError("another process is writing and does not respond")
             time.sleep(_PAUSE)
-        answer = msgspec.json.decode(answered.read_bytes(), type=Answer)
+        answer = msgspec.json.decode(answered.read_bytes(), type=SyncAnswer)
     finally:
         for path in (asked, answered):
             path.unlink(missing_ok=True)
@@ -114,7 +113,7 @@ def request_sync(home: Path, request: SyncRequest, patience: float) -> SyncRepor
     return answer.report
 
 
-def answer_requests(home: Path, do: Callable[[Request], Answer]) -> int:
+def answer_requests(home: Path, do: Callable[[SyncRequest], SyncAnswer]) -> int:
     """Do what was asked since the last time, and return how many requests there were."""
     folder = home / _FOLDER
     try:
@@ -126,24 +125,16 @@ def answer_requests(home: Path, do: Callable[[Request], Answer]) -> int:
         with suppress(FileNotFoundError):  # taken back meanwhile
             answer = _do(asked, do)
             if asked.exists():
-                _write(asked.with_suffix(_ANSWERED), msgspec.json.encode(answer))
+                write_file(asked.with_suffix(_ANSWERED), msgspec.json.encode(answer))
                 asked.unlink()
     return len(names)
 
 
-def _do(asked: Path, do: Callable[[Request], Answer]) -> Answer:
+def _do(asked: Path, do: Callable[[SyncRequest], SyncAnswer]) -> SyncAnswer:
     with asked.open("rb") as file:
         data = file.read(_LARGEST + 1)
     try:
-        request = msgspec.json.decode(data, type=Request)
+        request = msgspec.json.decode(data, type=SyncRequest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Answer(reason=str(error))
+        return SyncAnswer(reason=str(error))
     return do(request)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file of the owner's alone, there all at once."""
-    new = path.with_suffix(f"{path.suffix}.new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-    os.replace(new, path)

@@ -18,18 +18,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from litestar import Request
 from msgspec import Struct
 
 from turnlog.errors import NewerStoreError
 from turnlog.ingest.change_check import SyncReport, find_transcript
-from turnlog.ingest.lease import answer_requests
+from turnlog.ingest.lease import SyncAnswer, SyncRequest, answer_requests
 from turnlog.ingest.machine import Exclusion, save_machine_name
 from turnlog.ingest.pipeline import OnProgress, sync
 from turnlog.ingest.session_scan import SessionCache
 from turnlog.ingest.sync_plan import KnownSessions
 from turnlog.ingest.watchers import Watcher, find_target, is_transcript, locate_target
-from turnlog.server.messages import Answer
 from turnlog.store.interface import KnownSession, Store
 from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
 from turnlog.transcripts.session_files import SessionFiles, locate_path, locate_sessions
@@ -111,15 +109,15 @@ class Syncer:
         self._on_progress = on_progress
         self._cache = SessionCache()
 
-    def rest(self) -> None:
-        """Let go of what nobody has written to for a while."""
+    def drop_idle(self) -> None:
+        """Drop idle sessions from memory."""
         self._cache.drop_idle()
 
     def locate(self) -> list[SessionFiles]:
         """Return all sessions that there are outside."""
-        return self.admit(locate_sessions(self._list_there()).sessions)
+        return self.filter_excluded(locate_sessions(self._list_there()).sessions)
 
-    def admit(self, sessions: Iterable[SessionFiles]) -> list[SessionFiles]:
+    def filter_excluded(self, sessions: Iterable[SessionFiles]) -> list[SessionFiles]:
         """Return those sessions that may be kept."""
         return [files for files in sessions if not self._exclusion.excludes(files)]
 
@@ -133,11 +131,11 @@ class Syncer:
         self.known.load()
         return report
 
-    def sync_asked(self, paths: list[Path], attend: OnProgress) -> SyncReport:
+    def sync_requested(self, paths: list[Path], attend: OnProgress) -> SyncReport:
         """Look at what somebody else asks for; without any paths, at everything. `attend` as in `sync_all`."""
         within = [path for path in paths or self._config_dirs if path.is_dir()]
         located = [locate_path(path) for path in paths] or [locate_sessions(within)]
-        sessions = self.admit(files for one in located for files in one.sessions)
+        sessions = self.filter_excluded(files for one in located for files in one.sessions)
         try:
             return self._sync(sessions, within, on_progress=self._attending(attend))
         finally:
@@ -305,24 +303,24 @@ class _Follower:
                     done = self._sync_all(Occasion.CHECK)
                     next_full = time.monotonic() + (full_seconds if done else min(full_seconds, _RETRY_SECONDS))
                 if time.monotonic() >= self._rested:
-                    self._look_and_rest()
+                    self._sync_due()
 
-    def _serve(self, request: Request) -> Answer:
+    def _serve(self, request: SyncRequest) -> SyncAnswer:
         """Do what another process asks for, which must not write itself."""
         try:
             paths = [Path(path) for path in request.paths]
-            return Answer(self._syncer.sync_asked(paths, self._attend))
+            return SyncAnswer(self._syncer.sync_requested(paths, self._attend))
         except (_StoppedError, NewerStoreError):
             raise
-        except Exception as error:  # noqa: BLE001  whoever asked is told, and everything else goes on
-            return Answer(reason=_explain(error))
+        except Exception as error:  # noqa: BLE001  whoever asked is reported, and everything else goes on
+            return SyncAnswer(reason=_explain(error))
 
-    def _look_and_rest(self) -> None:
+    def _sync_due(self) -> None:
         started = time.monotonic()
         self._look(self._schedule.take(started))
         now = time.monotonic()
         self._rested = now + min(_REST * (now - started), _LONGEST_REST)
-        self._syncer.rest()
+        self._syncer.drop_idle()
 
     def _note(self, changed: set[Path]) -> bool:
         """Note what is to be looked at; tell whether it is everything."""
@@ -340,7 +338,7 @@ class _Follower:
         return everything
 
     def _look(self, targets: list[Path]) -> None:
-        located = {target: self._syncer.admit(locate_target(target)) for target in targets}
+        located = {target: self._syncer.filter_excluded(locate_target(target)) for target in targets}
         ready = {target: sessions for target, sessions in located.items() if not self._misses(target, sessions)}
         if not ready:
             return
@@ -355,7 +353,7 @@ class _Follower:
             for target, sessions in ready.items():
                 self._look_at_one(target, sessions)
         else:
-            self._tell(Occasion.CHANGE, report, tuple(ready))
+            self._report_change(Occasion.CHANGE, report, tuple(ready))
 
     def _look_at_one(self, target: Path, sessions: list[SessionFiles]) -> bool:
         try:
@@ -365,7 +363,7 @@ class _Follower:
         except Exception as error:  # noqa: BLE001  as above
             self._fail(target, error)
             return False
-        self._tell(Occasion.CHANGE, report, (target,))
+        self._report_change(Occasion.CHANGE, report, (target,))
         return True
 
     def _sync(self, ready: dict[Path, list[SessionFiles]]) -> SyncReport:
@@ -413,7 +411,7 @@ class _Follower:
             done = False
         else:
             held = self._take_held()
-            self._tell(occasion, report)
+            self._report_change(occasion, report)
             done = True
         for followed in held:
             self._report(followed)
@@ -426,7 +424,7 @@ class _Follower:
             self._known.load()
         self._is_all_due = self._note(changed) or self._is_all_due
         if time.monotonic() >= self._rested:
-            self._look_and_rest()
+            self._sync_due()
 
     def _take_held(self) -> list[SyncEvent]:
         held, self._held = self._held or [], None
@@ -441,7 +439,7 @@ class _Follower:
             if failures == _ENOUGH:
                 return
 
-    def _tell(self, occasion: Occasion, report: SyncReport, paths: tuple[Path, ...] = ()) -> None:
+    def _report_change(self, occasion: Occasion, report: SyncReport, paths: tuple[Path, ...] = ()) -> None:
         if occasion is Occasion.START or report.added or report.changed or report.gone or report.rederived:
             self._report(SyncEvent(occasion=occasion, paths=paths, report=report))
 

@@ -1,9 +1,9 @@
 """Talking to the server that is pushed to: one connection, kept open, and errors in words.
 
-Certificates are always verified. Without TLS a server is only talked to on this machine, unless somebody says
-that the line is safe. What is asked is safe to be asked again, so a connection that the server closed meanwhile
-is opened once more. No more bytes are sent than a limit allows (`Pace`), and failed attempts are repeated less
-and less often (`Backoff`).
+Certificates are always verified. Without TLS, only a server on this machine is used, unless the person says
+that the connection is safe. All requests are idempotent, so a connection that the server has closed is opened
+once more. `RateLimit` bounds how many bytes are sent per second, and failed attempts are repeated less and less
+often (`Backoff`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from turnlog.errors import PushError
 from turnlog.ingest.upload_protocol import (
     MEDIA_TYPE,
     PROTOCOL,
+    HookReceipts,
     HookUpload,
+    IngestState,
     ServerSession,
     Upload,
     encode_upload,
-    learn_session,
+    from_server_session,
 )
 from turnlog.store.interface import KnownSession
 
@@ -37,7 +39,7 @@ _BURST = 64 << 10
 """How many bytes may go at once."""
 
 
-class Pace:
+class RateLimit:
     """Lets so many bytes go in a second: in any time t, no more than `rate * t`, and a burst."""
 
     def __init__(
@@ -96,36 +98,24 @@ _PAGE = 500
 _Shape = TypeVar("_Shape")
 
 
-class ServerKnows(Struct, frozen=True):
+class ServerState(Struct, frozen=True):
     """What a server has of a machine."""
 
     sessions: tuple[KnownSession, ...]
     forgotten: frozenset[str]
 
 
-class _State(Struct, frozen=True):
-    protocol: int
-    sessions: tuple[ServerSession, ...]
-    next: str | None = None
-    forgotten: tuple[str, ...] = ()
-
-
 class SessionResult(Struct, frozen=True):
-    """What became of a session that was pushed."""
+    """The server's result for a session."""
 
     outcome: str
-    """One of `upload_receiver.Outcome`, or what a newer server says."""
+    """One of `upload_protocol.Outcome`, or what a newer server says."""
     reason: str = ""
     session: ServerSession | None = None
 
 
 class _Receipt(Struct, frozen=True):
     sessions: tuple[SessionResult, ...]
-
-
-class _HookReceipts(Struct, frozen=True):
-    kept: int
-    missing: tuple[str, ...] = ()
 
 
 class _Failure(Struct, frozen=True):
@@ -184,7 +174,7 @@ class PushClient:
         server: SplitResult,
         token: str,
         origin: str,
-        pace: Pace | None = None,
+        rate_limit: RateLimit | None = None,
         timeout: float = _TIMEOUT,
         find_token: Callable[[], str] | None = None,
     ) -> None:
@@ -192,7 +182,7 @@ class PushClient:
         self._server = server
         self._token = token
         self._origin = origin
-        self.pace = pace or Pace(None)
+        self.rate_limit = rate_limit or RateLimit(None)
         self._timeout = timeout
         self._find_token = find_token
         self._connection: http.client.HTTPConnection | None = None
@@ -202,21 +192,21 @@ class PushClient:
         """The server's address."""
         return self._server.geturl()
 
-    def fetch_state(self) -> ServerKnows:
+    def fetch_state(self) -> ServerState:
         """Return all that the server has of this machine; raises `PushError`."""
         sessions: list[KnownSession] = []
         forgotten: frozenset[str] = frozenset()
         after: str | None = None
         while True:
             page = self._fetch(limit=_PAGE, **({} if after is None else {"after": after}))
-            sessions += (learn_session(state, self._origin) for state in page.sessions)
+            sessions += (from_server_session(state, self._origin) for state in page.sessions)
             forgotten |= frozenset(page.forgotten)
             if page.next is None or (after is not None and page.next <= after):
-                return ServerKnows(tuple(sessions), forgotten)
+                return ServerState(tuple(sessions), forgotten)
             after = page.next
 
     def send(self, upload: Upload) -> tuple[SessionResult, ...]:
-        """Push what is new of some sessions, and return what became of each; raises `PushError`."""
+        """Push what is new of some sessions, and return the result for each; raises `PushError`."""
         receipt = self._ask("POST", "/api/ingest", {}, _Receipt, encode_upload(upload))
         if len(receipt.sessions) != len(upload.sessions):
             raise PushError(f"{self.name} responded about other sessions than it was sent")
@@ -224,7 +214,7 @@ class PushClient:
 
     def send_hooks(self, upload: HookUpload) -> frozenset[str]:
         """Push hook deliveries, and return which of those that were offered are missing; raises `PushError`."""
-        receipts = self._ask("POST", "/api/ingest/hooks", {}, _HookReceipts, encode_upload(upload))
+        receipts = self._ask("POST", "/api/ingest/hooks", {}, HookReceipts, encode_upload(upload))
         return frozenset(receipts.missing)
 
     def send_hook(self, delivery_id: str, payload: bytes) -> None:
@@ -236,13 +226,13 @@ class PushClient:
             raise self._explain(answer)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _fetch(self, **query: object) -> _State:
-        state = self._ask("GET", "/api/ingest/state", query, _State)
+    def _fetch(self, **query: object) -> IngestState:
+        state = self._ask("GET", "/api/ingest/state", query, IngestState)
         if state.protocol != PROTOCOL:
             raise PushError(
                 f"{self.name} speaks version {state.protocol} of the protocol, this is version {PROTOCOL}: "
@@ -312,7 +302,7 @@ class PushClient:
     def _send(self, body: bytes) -> Iterator[bytes]:
         for start in range(0, len(body), _PIECE):
             piece = body[start : start + _PIECE]
-            self.pace.spend(len(piece))
+            self.rate_limit.spend(len(piece))
             yield piece
 
     def _connect(self) -> http.client.HTTPConnection:

@@ -8,11 +8,17 @@ it may be another one, or an older state. How the collector is doing stands in a
 Where there is an archive, hook deliveries are taken into it first, as any sync does, and its feed says what is
 new. The server is offered their names, and gets those that it does not have. Without an archive they are pushed
 out of the spool, and stay there until the server has them. What happened in excluded projects is never sent.
+
+Claude Code deletes files after a while, pushed or not. While the server cannot be reached, each file that is
+not pushed gets a hard link in turnlog's own directory (`HeldFiles`). That takes no space until the original is
+deleted, and follows what is appended. Where links are impossible, as on another file system, files are copied,
+up to a limit, those first that are deleted first. What only this machine's archive has is pushed from there.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -26,23 +32,280 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turnlog.atomic_files import write_file
 from turnlog.errors import BusyStoreError, PushError, StoreError
-from turnlog.ingest.held_files import HELD, HeldFiles
+from turnlog.ingest.change_check import Match, key_of, list_kinds, match_known
+from turnlog.ingest.file_scan import FileScan, scan_file
 from turnlog.ingest.machine import Exclusion, find_host, find_user, list_forgotten
 from turnlog.ingest.push_client import Backoff, PushClient
-from turnlog.ingest.pusher import OnTrouble, PushCounts, Pusher
+from turnlog.ingest.pusher import OnTrouble, PushCounts, Pusher, SessionIdentity, identify_session
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.ingest.spool_import import import_spool
-from turnlog.ingest.upload_protocol import PROTOCOL, STRETCH, Delivered, HookUpload, Machine
+from turnlog.ingest.upload_protocol import CHUNK, PROTOCOL, HookUpload, Machine, UploadedDelivery
 from turnlog.ingest.watchers import Watcher, find_target, locate_target
-from turnlog.store.interface import ChangeKind, MaintainedStore
-from turnlog.store.model import LOCAL
+from turnlog.store.interface import Archive, ChangeKind, KnownSession, KnownSource, MaintainedStore, Store
+from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery, find_text
+from turnlog.transcripts.session_files import Change, SessionFiles, compare, is_untouched, locate_sessions
+
+HELD = "push-held"
+"""What the folder is called in turnlog's own."""
+_MOST_COPIED = 1 << 30
+
+
+class HeldFiles:
+    """Hard links to files, in a folder that mirrors the whole file system."""
+
+    def __init__(
+        self,
+        folder: Path,
+        config_dirs: Iterable[Path],
+        store: Store | None = None,
+        most_copied: int = _MOST_COPIED,
+    ) -> None:
+        """Take where to hold what, and the archive of this machine, if there is one."""
+        self._folder = folder
+        self._archived = None if store is None else _ArchivedSessions(store)
+        self._config_dirs = tuple(Path(os.path.abspath(path)) for path in config_dirs)
+        self._most_copied = most_copied
+
+    def hold(self, pusher: Pusher) -> int:
+        """Hold what is not pushed yet, and return how many bytes were copied for it."""
+        known = {source.path: source for each in pusher.sessions.values() for source in each.sources}
+        copied = 0
+        for status, path in sorted(_list_files(pusher.locate()), key=lambda each: each[0].st_mtime_ns):
+            source = known.get(path)
+            last = None if source is None else source.checkpoint
+            if last is None or not is_untouched(last, status):
+                copied += self._hold(path, status, self._most_copied - copied)
+        return copied
+
+    def plan(self, pusher: Pusher) -> None:
+        """Plan to push held or archived data of deleted files, and delete what is not needed any more."""
+        if self._folder.is_dir():
+            self._plan_held(pusher)
+        if self._archived is not None:
+            self._archived.plan(pusher)
+
+    def _plan_held(self, pusher: Pusher) -> None:
+        sessions = [known for known in pusher.sessions.values() if known.origin == pusher.origin]
+        sources = {source.path: (known.key, source) for known in sessions for source in known.sources}
+        mirrors = [mirror for path in self._config_dirs if (mirror := self._find(path)).is_dir()]
+        for held in locate_sessions(mirrors).sessions:
+            files = self._select_unpushed(held, sources)
+            if files is not None:
+                self._add(pusher, files, sources)
+        self._remove_empty_folders()
+
+    def _add(self, pusher: Pusher, files: SessionFiles, sources: dict[str, tuple[str, KnownSource]]) -> None:
+        paths = [os.path.abspath(path) for path, *_ in list_kinds(files)]
+        keys = [sources[path][0] for path in paths if path in sources]
+        key = keys[0] if keys else key_of(files, pusher.origin)
+        size = sum(self._find(Path(path)).stat().st_size for path in paths)
+
+        def match(known: KnownSession | None) -> tuple[list[Match], list[KnownSource]]:
+            return match_known(files, known)[0], []
+
+        pusher.add(f"held:{paths[0]}", identify_session(files), key, match, self._visit, size)
+
+    def _visit(self, match: Match, source: str, limit: int) -> FileScan:
+        """Visit what is held of a file; if the server has all of it, the file is just gone."""
+        # It may be a copy, with another inode: its bytes tell what it is.
+        known = None if match.known is None else replace(match.known, present=False)
+        found = scan_file(self._find(Path(match.path)), source, known, chunk=limit)
+        if found.change is not Change.UNCHANGED:
+            return found
+        found.close()
+        return FileScan(Change.VANISHED, match.known)
+
+    def _select_unpushed(
+        self, held: SessionFiles, sources: dict[str, tuple[str, KnownSource]]
+    ) -> SessionFiles | None:
+        """Return the files of a session that are gone and not pushed, as they were called; release others."""
+        kept: set[Path] = set()
+        for mirror, *_ in list_kinds(held):
+            path = self._name(mirror)
+            _, source = sources.get(os.fspath(path), ("", None))
+            if not os.path.lexists(path) and not self._is_pushed(mirror, source):
+                kept.add(mirror)
+            else:
+                with suppress(OSError):
+                    mirror.unlink()
+        found = _rebase(held, kept, self._name)
+        return found if kept and isinstance(found, SessionFiles) else None
+
+    def _is_pushed(self, mirror: Path, source: KnownSource | None) -> bool:
+        if source is None:
+            return False
+        found = scan_file(mirror, source.source, replace(source, present=False))
+        found.close()
+        return found.change in (Change.UNCHANGED, Change.VANISHED)
+
+    def _hold(self, path: str, status: os.stat_result, room: int) -> int:
+        """Hold a file, and return how many bytes that took."""
+        mirror = self._find(Path(path))
+        try:
+            there = mirror.lstat()
+            if (there.st_ino, there.st_dev) == (status.st_ino, status.st_dev):
+                return 0
+            if (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns):
+                return there.st_size  # a copy that is up to date
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return 0
+        new = mirror.with_name(f".{mirror.name}.new")
+        try:
+            mirror.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new.unlink(missing_ok=True)
+            return _link_or_copy(path, new, mirror, status, room)
+        except OSError:  # it stays where it is, as long as it does
+            return 0
+
+    def _remove_empty_folders(self) -> None:
+        """Remove folders in which nothing is held any more."""
+        for folder, _, _ in os.walk(self._folder, topdown=False):
+            with suppress(OSError):  # those that are not empty stay
+                os.rmdir(folder)
+
+    def _find(self, path: Path) -> Path:
+        return self._folder.joinpath(*path.parts[1:])
+
+    def _name(self, mirror: Path) -> Path:
+        return Path(os.path.abspath(os.sep)).joinpath(mirror.relative_to(self._folder))
+
+
+def _link_or_copy(path: str, new: Path, mirror: Path, status: os.stat_result, room: int) -> int:
+    """Make a hard link to a file, or copy it if there is room; return how many bytes were copied."""
+    copied = 0
+    try:
+        os.link(path, new, follow_symlinks=False)
+    except OSError:
+        if status.st_size > room:
+            return 0
+        shutil.copy2(path, new)
+        copied = status.st_size
+    os.replace(new, mirror)
+    return copied
+
+
+def _list_files(sessions: Iterable[SessionFiles]) -> Iterator[tuple[os.stat_result, str]]:
+    for files in sessions:
+        for path, *_ in list_kinds(files):
+            with suppress(OSError):
+                yield os.stat(path), os.path.abspath(path)
+
+
+def _rebase(value: object, kept: set[Path], name: object) -> object:
+    """Return what stands in a struct of paths with those that are kept, as they were called."""
+    if isinstance(value, SessionFiles):
+        folder = name(value.folder)  # type: ignore[operator]
+        moved = {each: _rebase(getattr(value, each), kept, name) for each in value.__struct_fields__}
+        return SessionFiles(**{**moved, "own_folder": folder})
+    if isinstance(value, Path):
+        return name(value) if value in kept else None  # type: ignore[operator]
+    if isinstance(value, tuple):
+        moved_all = (_rebase(each, kept, name) for each in value)
+        return tuple(each for each in moved_all if each is not None)
+    if isinstance(value, Struct):
+        return type(value)(
+            **{each: _rebase(getattr(value, each), kept, name) for each in value.__struct_fields__}
+        )
+    return value
+
+
+class _ArchivedSessions:
+    """What an archive has of files that are gone."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def plan(self, pusher: Pusher) -> None:
+        """Plan to push archived data of deleted files that the server does not have."""
+        there = {
+            source.path: (known.key, source) for known in pusher.sessions.values() for source in known.sources
+        }
+        for known in self._store.list_known(LOCAL, pusher.origin):
+            gone = [source for source in known.sources if not source.present and source.checkpoint is not None]
+            new = [source for source in gone if not _has(there.get(source.path), source)]
+            if new and not pusher.is_refused(known):
+                self._add(
+                    pusher, known, new, [there[each.path][0] for each in known.sources if each.path in there]
+                )
+
+    def _add(self, pusher: Pusher, session: KnownSession, sources: list[KnownSource], keys: list[str]) -> None:
+        home = next((each.path for each in session.sources if each.source == session.key), sources[0].path)
+        by_path = {source.path: source for source in sources}
+
+        def match(known: KnownSession | None) -> tuple[list[Match], list[KnownSource]]:
+            there = {source.path: source for source in known.sources} if known is not None else {}
+            return [
+                Match(each.path, each.kind, each.agent_id, each.run_id, there.get(each.path))
+                for each in sources
+            ], []
+
+        def scan_one(match: Match, source: str, limit: int) -> FileScan:
+            return _scan_archived(self._store.archive, by_path[match.path], match.known, limit)
+
+        pusher.add(
+            f"archived:{session.key}",
+            SessionIdentity(home, session.session_id, session.project_folder),
+            keys[0] if keys else session.key,
+            match,
+            scan_one,
+            sum(source.length for source in sources),
+        )
+
+
+def _has(there: tuple[str, KnownSource] | None, source: KnownSource) -> bool:
+    """Tell whether a server has as much of a file as an archive does, at a glance."""
+    if there is None:
+        return False
+    known = there[1]
+    return known.length >= source.length or known.generation > source.generation
+
+
+def _scan_archived(archive: Archive, source: KnownSource, known: KnownSource | None, limit: int) -> FileScan:
+    """Compare what an archive has of a file with what is known of it."""
+
+    def read_at(start: int, size: int) -> bytes:
+        at = Place(source.source, source.generation, start)
+        return archive.read(LOCAL, at, min(size, source.length - start)) if size else b""
+
+    last = source.checkpoint
+    assert last is not None
+    numbers = (0o100600, last.inode, last.device, 1, 0, 0, source.length, 0, 0, 0)
+    status = os.stat_result(numbers, {"st_mtime_ns": last.modified_ns})
+    change = Change.NEW
+    if known is not None and known.checkpoint is not None:
+        change, _ = compare(replace(known.checkpoint, inode=0), status, read_at)
+        if change is Change.APPENDED and known.length == source.length:
+            return FileScan(Change.VANISHED, known)
+    return _ArchivedScan(change, known, source, archive, limit)
+
+
+class _ArchivedScan(FileScan):
+    """A file that is only in an archive, with bytes that are new elsewhere."""
+
+    def __init__(
+        self, change: Change, known: KnownSource | None, source: KnownSource, archive: Archive, limit: int
+    ) -> None:
+        super().__init__(change, known, end=source.length)
+        self._source = source
+        self._archive = archive
+        self._limit = limit
+        assert source.checkpoint is not None
+        self.checkpoint = replace(source.checkpoint, size=source.length, generation=self.generation)
+
+    def _read(self) -> bytes:
+        at = Place(self._source.source, self._source.generation, self.length)
+        return self._archive.read(LOCAL, at, min(self._limit, self._end - self.length))
+
 
 _NAMES = 500
 """How many files of the spool, and how many deliveries, are looked at together."""
-_LARGE = STRETCH
+_LARGE = CHUNK
 """What is larger goes alone, as a hook itself would send it."""
 _HOUR = 3600 * 10**9
 
@@ -59,7 +322,7 @@ class _HookSender:
         self._machine = machine
         self._exclusion = exclusion
 
-    def _may_go(self, delivery: HookDelivery) -> bool:
+    def _is_allowed(self, delivery: HookDelivery) -> bool:
         if not self._exclusion:
             return True
         names = "cwd", "transcript_path", "agent_transcript_path"
@@ -72,22 +335,24 @@ class _HookSender:
 
     def _send(self, deliveries: Iterable[HookDelivery]) -> int:
         """Push deliveries, and return how many; raises `PushError`."""
-        sent, together, size = 0, list[Delivered](), 0
+        sent, together, size = 0, list[UploadedDelivery](), 0
         for delivery in deliveries:
             sent += 1
             if len(delivery.payload) > _LARGE:
                 self._client.send_hook(delivery.delivery_id, delivery.payload)
                 continue
-            if together and size + len(delivery.payload) > STRETCH:
+            if together and size + len(delivery.payload) > CHUNK:
                 self._client.send_hooks(self._build(deliveries=tuple(together)))
                 together, size = [], 0
-            together.append(Delivered(delivery.delivery_id, delivery.received_ns, delivery.payload))
+            together.append(UploadedDelivery(delivery.delivery_id, delivery.received_ns, delivery.payload))
             size += len(delivery.payload)
         if together:
             self._client.send_hooks(self._build(deliveries=tuple(together)))
         return sent
 
-    def _build(self, offered: tuple[str, ...] = (), deliveries: tuple[Delivered, ...] = ()) -> HookUpload:
+    def _build(
+        self, offered: tuple[str, ...] = (), deliveries: tuple[UploadedDelivery, ...] = ()
+    ) -> HookUpload:
         return HookUpload(
             protocol=PROTOCOL,
             origin=self._origin,
@@ -128,7 +393,7 @@ class SpooledHooks(_HookSender):
         if found is None:
             self._spool.put_aside(name)
             return 0
-        chosen = [each for each in found if self._may_go(each)]
+        chosen = [each for each in found if self._is_allowed(each)]
         if len(chosen) < len(found):
             self._left.add(name)
         for each in chosen:
@@ -155,7 +420,7 @@ class StoredHooks(_HookSender):
         after: int = 0,
         on_done: Callable[[int], None] = lambda seq: None,
     ) -> None:
-        """Go on `after` an entry of the store's feed; `on_done` is told up to where all is pushed."""
+        """Go on `after` an entry of the store's feed; `on_done` gets the last entry that is pushed."""
         super().__init__(client, spool, origin, machine, exclusion)
         self._store = store
         self._after = after
@@ -197,7 +462,7 @@ class StoredHooks(_HookSender):
     def _send_new(self, session_id: str, deliveries: Sequence[HookDelivery]) -> int:
         if not deliveries:
             return 0
-        chosen = [each for each in deliveries if self._may_go(each)]
+        chosen = [each for each in deliveries if self._is_allowed(each)]
         missing = self._offer([each.delivery_id for each in chosen]) if chosen else frozenset()
         sent = self._send(each for each in chosen if each.delivery_id in missing)
         self._done[session_id].update(each.delivery_id for each in deliveries)
@@ -263,8 +528,8 @@ class StatusFile:
         changed = any(getattr(before, name) != getattr(self.status, name) for name in ("phase", "again_at"))
         if changed or not 0.0 <= now - self._written < _SECONDS:
             self._written = now
-            with suppress(OSError):  # it is only for whoever asks
-                _write(self._path, msgspec.json.encode(self.status))
+            with suppress(OSError):  # it is informational
+                write_file(self._path, msgspec.json.encode(self.status))
 
 
 def read_status(home: Path) -> PushStatus | None:
@@ -280,7 +545,7 @@ class _Progress(Struct, frozen=True):
     seq: int
 
 
-def find_progress(home: Path, server: str, epoch: str) -> int:
+def load_progress(home: Path, server: str, epoch: str) -> int:
     """Return up to where the feed of the archive was pushed to a server; 0 if that is not known."""
     try:
         found = msgspec.json.decode(_find_path(home, server).read_bytes(), type=_Progress)
@@ -292,18 +557,11 @@ def find_progress(home: Path, server: str, epoch: str) -> int:
 def save_progress(home: Path, server: str, epoch: str, seq: int) -> None:
     """Remember up to where the feed was pushed; if that is lost, the server is offered all of it again."""
     with suppress(OSError):
-        _write(_find_path(home, server), msgspec.json.encode(_Progress(epoch, seq)))
+        write_file(_find_path(home, server), msgspec.json.encode(_Progress(epoch, seq)))
 
 
 def _find_path(home: Path, server: str) -> Path:
     return home / f"push-{blake2b(server.encode(), digest_size=8).hexdigest()}.json"
-
-
-def _write(path: Path, data: bytes) -> None:
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-    os.replace(new, path)
 
 
 FULL_SECONDS = 600.0
@@ -340,7 +598,7 @@ def push_once(collector: Collector, status: StatusFile, on_news: OnNews) -> None
     """Push all there is, once; raises `PushError`."""
     pusher, held = collector.pusher, collector.held
     pusher.connect()
-    for _ in range(2):  # what is held is pushed first; then it is told that it is gone
+    for _ in range(2):  # held data is pushed first; then the files are reported as deleted
         held.plan(pusher)
         _push_all(pusher, status, on_news)
         pusher.plan_all(at_once=True)
@@ -392,7 +650,7 @@ class PushLoop:
         self._looks_again = False
 
     def run(self) -> None:
-        """Push all there is, and what comes; failures are told, and tried again.
+        """Push all there is, and what comes; failures are reported, and retried.
 
         Raises `PushError` if the server will not have this machine's sessions from this person.
         """
@@ -415,9 +673,9 @@ class PushLoop:
             self._pusher.connect()
             self._is_connected, self._next_full = True, 0.0
         if time.monotonic() >= self._next_full:
-            self._look_at_all()
+            self._plan_all()
         if self._targets:
-            self._look_at_some()
+            self._plan_changed()
         self._pusher.counts.deliveries += self._hooks.push()
         if self._pusher.waiting:
             self._pusher.push_next()
@@ -427,7 +685,7 @@ class PushLoop:
         self._tell(phase)
         return 0.0 if self._pusher.waiting else min(_ATTENTION, max(self._next_full - time.monotonic(), 0.0))
 
-    def _look_at_all(self) -> None:
+    def _plan_all(self) -> None:
         self._fulls += 1
         if self._fulls % _RELOAD == 0:
             self._pusher.connect()
@@ -438,7 +696,7 @@ class PushLoop:
         self._looks_again = self._pusher.waiting > before
         self._next_full = time.monotonic() + (_RECHECK if is_first else FULL_SECONDS)
 
-    def _look_at_some(self) -> None:
+    def _plan_changed(self) -> None:
         targets, self._targets = self._targets, set()
         if self._pusher.plan_some({target: locate_target(target) for target in sorted(targets)}):
             self._next_full = min(self._next_full, time.monotonic() + _RECHECK)
@@ -537,7 +795,7 @@ def open_collector(
                 spool,
                 *about,
                 store,
-                after=find_progress(home, client.name, epoch),
+                after=load_progress(home, client.name, epoch),
                 on_done=lambda seq: save_progress(home, client.name, epoch, seq),
             )
         yield Collector(pusher, hooks, HeldFiles(home / HELD, dirs, store))

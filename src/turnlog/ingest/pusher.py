@@ -20,22 +20,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import PushError
+from turnlog.ingest import upload_protocol as protocol
 from turnlog.ingest.change_check import Match, find_transcript, key_of, list_kinds, match_known
 from turnlog.ingest.file_scan import FileScan, scan_file
 from turnlog.ingest.machine import Exclusion
 from turnlog.ingest.push_client import PushClient, SessionResult
 from turnlog.ingest.sync_plan import KnownSessions, Task, build_plan
-from turnlog.ingest.upload_protocol import (
-    PROTOCOL,
-    STRETCH,
-    Machine,
-    SessionUpload,
-    Stretch,
-    Upload,
-    digest_of,
-    learn_session,
-    name_bytes,
-)
 from turnlog.store.interface import KnownSession, KnownSource
 from turnlog.store.model import LOCAL, Scope, name_source
 from turnlog.transcripts.session_files import Change, Obstacle, ObstacleKind, SessionFiles, locate_sessions
@@ -44,10 +34,10 @@ ScanFile = Callable[[Match, str, int], FileScan]
 """Compares a file, by the name of its source, with what is known of it, to read so many bytes at once."""
 
 _MOST_FILES = 500
-"""How many files are told of at once."""
+"""How many files are in one upload at most."""
 
 
-class About(Struct, frozen=True):
+class SessionIdentity(Struct, frozen=True):
     """Which session it is."""
 
     transcript: str
@@ -55,10 +45,10 @@ class About(Struct, frozen=True):
     project_folder: str
 
 
-class Gathered(Struct, frozen=True):
+class SessionChanges(Struct, frozen=True):
     """What is new of a session."""
 
-    upload: SessionUpload | None
+    upload: protocol.SessionUpload | None
     """None if nothing is."""
     size: int = 0
     """How many bytes of files are in it."""
@@ -70,65 +60,65 @@ def scan_in_place(match: Match, source: str, limit: int) -> FileScan:
     return scan_file(match.path, source, match.known, chunk=limit)
 
 
-def describe(files: SessionFiles) -> About:
+def identify_session(files: SessionFiles) -> SessionIdentity:
     """Return which session some files are of."""
-    return About(find_transcript(files), files.session_id, files.project_folder)
+    return SessionIdentity(find_transcript(files), files.session_id, files.project_folder)
 
 
-def gather(
-    about: About,
+def collect_changes(
+    identity: SessionIdentity,
     matches: Sequence[Match],
     missing: Sequence[KnownSource],
     known: KnownSession | None,
     *,
     origin: str,
-    limit: int = STRETCH,
-    tells_gone: bool = True,
+    limit: int = protocol.CHUNK,
+    reports_deletions: bool = True,
     scan_one: ScanFile = scan_in_place,
-) -> Gathered:
+) -> SessionChanges:
     """Return what is new of a session, up to about `limit` bytes.
 
     `matches` are its files, and `missing` are sources that none of them is (`match_known`). Those are told of
     as gone with the last part, unless that is left to a later look.
     """
-    gathering = _Gathering(origin, limit, scan_one)
-    has_more = not gathering.take(matches)
-    gone = [*gathering.gone, *(source.source for source in missing if source.present)]
-    gone = gone if tells_gone and not has_more else []
-    if not gathering.stretches and not gone:
-        return Gathered(None, 0, tuple(gathering.obstacles))
-    upload = SessionUpload(
+    collector = _ChangeCollector(origin, limit, scan_one)
+    has_more = not collector.take(matches)
+    gone = [*collector.gone, *(source.source for source in missing if source.present)]
+    gone = gone if reports_deletions and not has_more else []
+    if not collector.chunks and not gone:
+        return SessionChanges(None, 0, tuple(collector.obstacles))
+    upload = protocol.SessionUpload(
         revision=0 if known is None else known.revision,
         key="" if known is None else known.key,
-        transcript=name_bytes(about.transcript),
-        session_id=name_bytes(about.session_id),
-        project_folder=name_bytes(about.project_folder),
-        sources=tuple(gathering.stretches),
+        transcript=protocol.encode_name(identity.transcript),
+        session_id=protocol.encode_name(identity.session_id),
+        project_folder=protocol.encode_name(identity.project_folder),
+        sources=tuple(collector.chunks),
         gone=tuple(gone),
         has_more=has_more,
     )
-    return Gathered(upload, gathering.size, tuple(gathering.obstacles))
+    return SessionChanges(upload, collector.size, tuple(collector.obstacles))
 
 
-def tell_gone(known: KnownSession) -> SessionUpload:
+def build_deletion(known: KnownSession) -> protocol.SessionUpload:
     """Return that all files of a session are gone."""
     home = next((source.path for source in known.sources if source.source == known.key), "")
-    return SessionUpload(
+    return protocol.SessionUpload(
         revision=known.revision,
         key=known.key,
-        transcript=name_bytes(home),
-        session_id=name_bytes(known.session_id),
-        project_folder=name_bytes(known.project_folder),
+        transcript=protocol.encode_name(home),
+        session_id=protocol.encode_name(known.session_id),
+        project_folder=protocol.encode_name(known.project_folder),
         gone=tuple(source.source for source in known.sources if source.present),
     )
 
 
-class _Gathering:
+class _ChangeCollector:
     def __init__(self, origin: str, limit: int, scan_one: ScanFile) -> None:
         self._origin = origin
         self._limit = limit
         self._scan_one = scan_one
-        self.stretches: list[Stretch] = []
+        self.chunks: list[protocol.FileChunk] = []
         self.gone: list[str] = []
         self.obstacles: list[Obstacle] = []
         self.size = 0
@@ -136,7 +126,7 @@ class _Gathering:
     def take(self, matches: Sequence[Match]) -> bool:
         """Visit files until there is enough; tell whether all that is new was read."""
         for match in matches:
-            if self.size >= self._limit or len(self.stretches) >= _MOST_FILES:
+            if self.size >= self._limit or len(self.chunks) >= _MOST_FILES:
                 return False
             if not self._visit(match):
                 return False
@@ -175,23 +165,23 @@ class _Gathering:
         if found.reason:
             self.obstacles.append(Obstacle(Path(match.path), ObstacleKind.UNREADABLE, found.reason))
         self.size += len(data)
-        self.stretches.append(
-            Stretch(
-                path=name_bytes(match.path),
+        self.chunks.append(
+            protocol.FileChunk(
+                path=protocol.encode_name(match.path),
                 kind=match.kind,
                 change=found.change,
                 generation=found.generation,
                 start=start,
                 data=data,
-                digest=digest_of(data),
+                digest=protocol.digest_of(data),
                 size=status.size,
                 modified_ns=status.modified_ns,
                 inode=status.inode,
                 device=status.device,
                 source="" if known is None else known.source,
                 follows=_find_fingerprint(known, found),
-                agent_id=None if match.agent_id is None else name_bytes(match.agent_id),
-                run_id=None if match.run_id is None else name_bytes(match.run_id),
+                agent_id=None if match.agent_id is None else protocol.encode_name(match.agent_id),
+                run_id=None if match.run_id is None else protocol.encode_name(match.run_id),
             )
         )
         return is_whole
@@ -239,31 +229,31 @@ MatchFiles = Callable[[KnownSession | None], tuple[list[Match], list[KnownSource
 """Takes what is known of a session, and returns its files and the sources that none of them is."""
 
 
-class _Todo(Struct, frozen=True):
+class _PendingSession(Struct, frozen=True):
     """A session of which something may be new."""
 
-    about: About
+    identity: SessionIdentity
     key: str
     match: MatchFiles
     scan_one: ScanFile
     time: float
     """When it was last written to."""
-    tells_gone: bool
+    reports_deletions: bool
     size: int = 0
     attempts: int = 0
 
 
-class _Parcel(Struct, frozen=True):
+class _UploadPart(Struct, frozen=True):
     """A session's part of an upload."""
 
     name: str
     """Of what is to be done; empty for a session that is gone."""
     key: str
-    upload: SessionUpload
+    upload: protocol.SessionUpload
     size: int
 
 
-class _ServerState:
+class _ServerSessions:
     """What a server has, as a store tells it."""
 
     def __init__(self) -> None:
@@ -285,7 +275,7 @@ class Pusher:
         config_dirs: Iterable[Path],
         *,
         origin: str,
-        machine: Machine,
+        machine: protocol.Machine,
         exclusion: Exclusion,
         forgotten: Callable[[], Collection[str]] = tuple,
         on_trouble: OnTrouble = lambda path, reason: None,
@@ -299,13 +289,13 @@ class Pusher:
         self._forgotten = forgotten
         self._forgotten_there: set[str] = set()
         self._on_trouble = on_trouble
-        self._state = _ServerState()
+        self._state = _ServerSessions()
         self.known = KnownSessions(self._state, LOCAL, origin)
-        self._todo: dict[str, _Todo] = {}
+        self._todo: dict[str, _PendingSession] = {}
         self._gone: list[KnownSession] = []
         self._missed: set[str] = set()
         """Sessions that were gone at the last look, and may come again."""
-        self._limit = STRETCH
+        self._limit = protocol.CHUNK
 
     @property
     def sessions(self) -> Mapping[str, KnownSession]:
@@ -332,7 +322,7 @@ class Pusher:
     def locate(self) -> list[SessionFiles]:
         """Return all sessions that there are and that may be pushed."""
         there = [path for path in self._config_dirs if path.is_dir()]
-        return self._admit(locate_sessions(there).sessions)
+        return self._filter_excluded(locate_sessions(there).sessions)
 
     def plan_all(self, *, at_once: bool = False) -> bool:
         """Note all that is new or gone; tell whether something was missed for the first time.
@@ -346,7 +336,7 @@ class Pusher:
         )
         self._todo = {}
         for task in plan.tasks:
-            self._add(task, tells_gone=at_once or self._was_missed(task))
+            self._add(task, reports_deletions=at_once or self._was_missed(task))
         missed = {session.key for session in plan.gone}
         missed |= {task.known.key for task in plan.tasks if task.known is not None and _misses(task.known)}
         self._gone = [each for each in plan.gone if at_once or each.key in self._missed]
@@ -356,17 +346,19 @@ class Pusher:
 
     def plan_some(self, targets: Mapping[Path, Iterable[SessionFiles]]) -> bool:
         """Note what is new of the targets of changes; tell whether a look at everything may find it gone."""
-        admitted = self._admit(files for sessions in targets.values() for files in sessions)
+        admitted = self._filter_excluded(files for sessions in targets.values() for files in sessions)
         known = {each.key: each for files in admitted for each in self.known.find(files)}
         present = {each.key: each for target in targets for each in self.known.find_present(target)}
         plan = build_plan(admitted, known.values(), self.origin, (), self._list_forgotten())
         for task in plan.tasks:
-            self._add(task, tells_gone=False)
+            self._add(task, reports_deletions=False)
         return any(map(_misses, {**known, **present}.values()))
 
-    def add(self, name: str, about: About, key: str, match: MatchFiles, scan_one: ScanFile, size: int) -> None:
+    def add(
+        self, name: str, identity: SessionIdentity, key: str, match: MatchFiles, scan_one: ScanFile, size: int
+    ) -> None:
         """Note a session some of whose bytes are not where its files were, under a name of its own."""
-        self._todo[name] = _Todo(about, key, match, scan_one, 0.0, False, size)
+        self._todo[name] = _PendingSession(identity, key, match, scan_one, 0.0, False, size)
 
     def is_refused(self, known: KnownSession) -> bool:
         """Tell whether a session was forgotten, here or there."""
@@ -375,109 +367,109 @@ class Pusher:
     def push_next(self) -> bool:
         """Push about a stretch of the newest sessions; tell whether there is more. Raises `PushError`.
 
-        That is for what is wrong with the server or the way there: what is wrong with one session is told, and
-        the others go on.
+        Only problems with the server or the connection are raised: those with one session are reported, and the
+        others continue.
         """
-        parcel = self._pack()
-        if parcel:
-            upload = Upload(
-                protocol=PROTOCOL,
+        part = self._pack()
+        if part:
+            upload = protocol.Upload(
+                protocol=protocol.PROTOCOL,
                 origin=self.origin,
                 machine=self.machine,
-                sessions=tuple(each.upload for each in parcel),
+                sessions=tuple(each.upload for each in part),
             )
             try:
                 results = self.client.send(upload)
             except PushError as error:
-                self._shrink(error, parcel)
+                self._shrink(error, part)
                 return True
             self.counts.uploads += 1
-            self._limit = min(2 * self._limit, STRETCH)
-            for each, result in zip(parcel, results, strict=True):
-                self._settle(each, result)
+            self._limit = min(2 * self._limit, protocol.CHUNK)
+            for each, result in zip(part, results, strict=True):
+                self._apply_result(each, result)
         return self.waiting > 0
 
-    def _pack(self) -> list[_Parcel]:
+    def _pack(self) -> list[_UploadPart]:
         """Return what is new of the newest sessions, as much as goes at once; drop those that have nothing."""
-        limit, parcel = self.client.pace.find_limit(self._limit, _SECONDS), list[_Parcel]()
+        limit, part = self.client.rate_limit.find_limit(self._limit, _SECONDS), list[_UploadPart]()
         for name, todo in sorted(self._todo.items(), key=lambda each: -each[1].time):
-            is_full = bool(parcel) and limit < _SMALLEST
-            if is_full or len(parcel) >= _TOGETHER or any(each.key == todo.key for each in parcel):
+            is_full = bool(part) and limit < _SMALLEST
+            if is_full or len(part) >= _TOGETHER or any(each.key == todo.key for each in part):
                 break
-            gathered = self._gather(todo, limit)
-            if gathered.upload is None:
+            changes = self._collect(todo, limit)
+            if changes.upload is None:
                 del self._todo[name]
             else:
-                parcel.append(_Parcel(name, todo.key, gathered.upload, gathered.size))
-                limit -= gathered.size
+                part.append(_UploadPart(name, todo.key, changes.upload, changes.size))
+                limit -= changes.size
         for known in [] if self._todo else self._gone[:_TOGETHER]:
             current = self._state.sessions.get(known.key)
-            upload = None if current is None else tell_gone(current)
+            upload = None if current is None else build_deletion(current)
             if upload is not None and upload.gone:
-                parcel.append(_Parcel("", known.key, upload, 0))
+                part.append(_UploadPart("", known.key, upload, 0))
             else:
                 self._drop_gone(known.key)
-        return parcel
+        return part
 
-    def _gather(self, todo: _Todo, limit: int) -> Gathered:
+    def _collect(self, todo: _PendingSession, limit: int) -> SessionChanges:
         known = self._state.sessions.get(todo.key)
-        gathered = gather(
-            todo.about,
+        changes = collect_changes(
+            todo.identity,
             *todo.match(known),
             known,
             origin=self.origin,
             limit=limit,
-            tells_gone=todo.tells_gone,
+            reports_deletions=todo.reports_deletions,
             scan_one=todo.scan_one,
         )
-        for obstacle in gathered.obstacles:
+        for obstacle in changes.obstacles:
             self._on_trouble(os.fspath(obstacle.path), obstacle.reason)
-        return gathered
+        return changes
 
-    def _shrink(self, error: PushError, parcel: list[_Parcel]) -> None:
+    def _shrink(self, error: PushError, part: list[_UploadPart]) -> None:
         """Make the best of an upload that the server did not take as a whole; raises what cannot be helped."""
         if error.status in (408, 413) and self._limit > _SMALLEST:
             self._limit = max(self._limit // 2, _SMALLEST)
             return
         if error.status not in (413, 422):
             raise error
-        for each in parcel:
+        for each in part:
             self._refuse(each, str(error))
 
-    def _settle(self, parcel: _Parcel, result: SessionResult) -> None:
-        """Note what became of a session."""
-        known = None if result.session is None else learn_session(result.session, self.origin)
-        todo = self._todo.get(parcel.name)
+    def _apply_result(self, part: _UploadPart, result: SessionResult) -> None:
+        """Apply the server's result for a session."""
+        known = None if result.session is None else protocol.from_server_session(result.session, self.origin)
+        todo = self._todo.get(part.name)
         match result.outcome:
             case "taken":
-                self._note(parcel.key, known)
-                self.counts.bytes += parcel.size
+                self._note(part.key, known)
+                self.counts.bytes += part.size
                 if todo is None:
-                    self._drop_gone(parcel.key)
+                    self._drop_gone(part.key)
                     self.counts.gone += 1
-                elif parcel.upload.has_more:
-                    self._todo[parcel.name] = replace(todo, size=max(todo.size - parcel.size, 0), attempts=0)
+                elif part.upload.has_more:
+                    self._todo[part.name] = replace(todo, size=max(todo.size - part.size, 0), attempts=0)
                 else:
-                    del self._todo[parcel.name]
+                    del self._todo[part.name]
             case "mismatch" if todo is not None and todo.attempts < _ATTEMPTS:
-                self._note(parcel.key, known)
-                self._todo[parcel.name] = replace(todo, attempts=todo.attempts + 1)
+                self._note(part.key, known)
+                self._todo[part.name] = replace(todo, attempts=todo.attempts + 1)
             case "forgotten":
-                self._forgotten_there.add(parcel.key)
-                self._todo.pop(parcel.name, None)
-                self._drop_gone(parcel.key)
+                self._forgotten_there.add(part.key)
+                self._todo.pop(part.name, None)
+                self._drop_gone(part.key)
             case "busy":
                 raise PushError(f"{self.client.name}: {result.reason}", status=503, code="busy")
             case _:
-                self._refuse(parcel, f"{self.client.name}: {result.reason or result.outcome}")
+                self._refuse(part, f"{self.client.name}: {result.reason or result.outcome}")
 
-    def _refuse(self, parcel: _Parcel, reason: str) -> None:
+    def _refuse(self, part: _UploadPart, reason: str) -> None:
         """Leave a session alone until all are looked at again."""
-        todo = self._todo.pop(parcel.name, None)
-        self._drop_gone(parcel.key)
+        todo = self._todo.pop(part.name, None)
+        self._drop_gone(part.key)
         if todo is not None:
             self.counts.refused += 1
-            self._on_trouble(todo.about.transcript, reason)
+            self._on_trouble(todo.identity.transcript, reason)
 
     def _drop_gone(self, key: str) -> None:
         self._gone = [each for each in self._gone if each.key != key]
@@ -489,25 +481,25 @@ class Pusher:
             self._state.sessions[key] = known
         self.known.refresh([key])
 
-    def _add(self, task: Task, *, tells_gone: bool) -> None:
+    def _add(self, task: Task, *, reports_deletions: bool) -> None:
         if task.files is None:
             return
-        files, about = task.files, describe(task.files)
+        files, identity = task.files, identify_session(task.files)
         key = key_of(files, self.origin) if task.known is None else task.known.key
-        self._todo[about.transcript] = _Todo(
-            about,
+        self._todo[identity.transcript] = _PendingSession(
+            identity,
             key,
             lambda known: match_known(files, known),
             scan_in_place,
             _find_time(files),
-            tells_gone,
+            reports_deletions,
             task.size,
         )
 
     def _was_missed(self, task: Task) -> bool:
         return task.known is not None and task.known.key in self._missed
 
-    def _admit(self, sessions: Iterable[SessionFiles]) -> list[SessionFiles]:
+    def _filter_excluded(self, sessions: Iterable[SessionFiles]) -> list[SessionFiles]:
         return [files for files in sessions if not self._exclusion.excludes(files)]
 
     def _list_forgotten(self) -> frozenset[str]:

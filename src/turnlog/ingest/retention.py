@@ -42,7 +42,7 @@ class Retention(Struct, frozen=True, gc=False):
     """The file that says so; None if none does."""
 
 
-class Endangered(Struct, frozen=True, gc=False, kw_only=True):
+class ExpiringFiles(Struct, frozen=True, gc=False, kw_only=True):
     """A session that will be deleted."""
 
     path: Path
@@ -118,22 +118,22 @@ def _read(path: Path) -> Retention | None:
     return None if days is None else Retention(max(days, 0.0), path)
 
 
-def list_endangered(
+def list_expiring(
     sessions: Iterable[SessionFiles],
     known: Iterable[KnownSession],
     now: datetime,
     days: float,
-) -> list[Endangered]:
+) -> list[ExpiringFiles]:
     """Return the sessions that are deleted soon, those first that are deleted first."""
     sources = {source.path: (session.key, source) for session in known for source in session.sources}
-    found = (_judge(files, sources, days) for files in sessions)
+    found = (_find_expiry(files, sources, days) for files in sessions)
     soon = [each for each in found if each is not None and each.deletes_at <= now + SOON]
     return sorted(soon, key=lambda each: (each.deletes_at, each.path))
 
 
-def _judge(
+def _find_expiry(
     files: SessionFiles, sources: Mapping[str, tuple[str, KnownSource]], days: float
-) -> Endangered | None:
+) -> ExpiringFiles | None:
     """Return when a session is deleted: with the first file of it that is missing in the archive, if any is."""
     ages: list[tuple[bool, float, int]] = []
     key: str | None = None
@@ -149,7 +149,7 @@ def _judge(
     if not ages:
         return None
     is_archived, modified, _ = min(ages)
-    return Endangered(
+    return ExpiringFiles(
         path=Path(find_transcript(files)),
         deletes_at=datetime.fromtimestamp(modified, UTC) + timedelta(days=min(days, _LONGEST)),
         archived=is_archived,
@@ -168,24 +168,24 @@ def _count_missing(source: KnownSource | None, status: os.stat_result) -> int | 
     return (status.st_size - source.length) or None
 
 
-def list_all_endangered(
+def list_all_expiring(
     config_dirs: Iterable[Path],
     known: Iterable[KnownSession],
     now: datetime,
     managed: Iterable[Path] = (),
     exclusion: Exclusion = _NOTHING,
-) -> list[Endangered]:
+) -> list[ExpiringFiles]:
     """Return the sessions of some config dirs that are deleted soon, those first that are deleted first.
 
     What the person has excluded from the archive is left out.
     """
     known, managed = list(known), list(managed)
-    endangered: list[Endangered] = []
+    expiring: list[ExpiringFiles] = []
     for config in config_dirs:
         if config.is_dir():
             sessions = [files for files in locate_sessions([config]).sessions if not exclusion.excludes(files)]
-            endangered += list_endangered(sessions, known, now, read_retention(config, managed).days)
-    return sorted(endangered, key=lambda each: (each.deletes_at, each.path))
+            expiring += list_expiring(sessions, known, now, read_retention(config, managed).days)
+    return sorted(expiring, key=lambda each: (each.deletes_at, each.path))
 
 
 def build_retention_report(
@@ -200,11 +200,11 @@ def build_retention_report(
     What the person has excluded from the archive is not missed in it.
     """
     config_dirs, managed = list(config_dirs), list(managed)
-    endangered = list_all_endangered(config_dirs, known, now, managed, exclusion)
-    lost = [each for each in endangered if not each.archived]
+    expiring = list_all_expiring(config_dirs, known, now, managed, exclusion)
+    lost = [each for each in expiring if not each.archived]
     return RetentionReport(
         days=read_shortest_retention(config_dirs, managed),
-        deleted_soon=len(endangered),
+        deleted_soon=len(expiring),
         not_archived=len(lost),
         missing_bytes=sum(each.missing_bytes for each in lost),
         first_at=min((each.deletes_at for each in lost), default=None),

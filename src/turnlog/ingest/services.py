@@ -11,7 +11,7 @@ import os
 import plistlib
 import re
 import subprocess
-import tempfile
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from turnlog.atomic_files import write_file
 from turnlog.errors import ServiceError
 
 MARK = "Written by `turnlog service install`; `turnlog service uninstall` removes it."
@@ -36,7 +37,7 @@ class Job(Struct, frozen=True, kw_only=True):
     purpose: str = "archive what Claude Code writes"
 
 
-class StepTaken(Struct, frozen=True, gc=False):
+class CommandResult(Struct, frozen=True, gc=False):
     """A command that was run to make the system follow the file; `status` is None if it could not be."""
 
     command: tuple[str, ...]
@@ -44,8 +45,8 @@ class StepTaken(Struct, frozen=True, gc=False):
     output: str = ""
 
 
-class Installed(StrEnum):
-    """What became of the file."""
+class InstallOutcome(StrEnum):
+    """The result of installing or removing the file."""
 
     NEW = "installed"
     CHANGED = "changed"
@@ -65,7 +66,7 @@ class ServiceStatus(Struct, frozen=True, gc=False, kw_only=True):
     """None if the system does not say."""
     state: str = ""
     """In the system's own words."""
-    last_words: tuple[str, ...] = ()
+    last_log_lines: tuple[str, ...] = ()
 
 
 class Service(ABC):
@@ -80,8 +81,8 @@ class Service(ABC):
         """Return the file; raises `ServiceError` for names that it cannot hold."""
 
     @abstractmethod
-    def list_starts(self, outcome: Installed) -> list[tuple[str, ...]]:
-        """Return the commands that start the service, given what became of the file."""
+    def list_starts(self, outcome: InstallOutcome) -> list[tuple[str, ...]]:
+        """Return the commands that start the service, given the result for its file."""
 
     @abstractmethod
     def list_stops(self) -> list[tuple[str, ...]]:
@@ -91,31 +92,32 @@ class Service(ABC):
     def ask(self) -> ServiceStatus:
         """Return how it is doing."""
 
-    def install(self, job: Job) -> tuple[Installed, list[StepTaken]]:
+    def install(self, job: Job) -> tuple[InstallOutcome, list[CommandResult]]:
         """Write the file and start the service; what is there already stays as it is.
 
         Raises `ServiceError` if there is a file that turnlog did not write.
         """
         text, found = self.render(job), self.read()
         if found is None:
-            outcome = Installed.NEW
+            outcome = InstallOutcome.NEW
         else:
             self._require_own(found)
-            outcome = Installed.UNCHANGED if found == text else Installed.CHANGED
-        if outcome is not Installed.UNCHANGED:
-            _write(self.path, text)
+            outcome = InstallOutcome.UNCHANGED if found == text else InstallOutcome.CHANGED
+        if outcome is not InstallOutcome.UNCHANGED:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(self.path, text.encode("utf-8", "surrogateescape"), 0o644)
         return outcome, self._take(self.list_starts(outcome))
 
-    def uninstall(self) -> tuple[Installed, list[StepTaken]]:
+    def uninstall(self) -> tuple[InstallOutcome, list[CommandResult]]:
         """Stop the service and remove its file; raises `ServiceError` for one that turnlog did not write."""
         found = self.read()
         if found is None:
-            return Installed.MISSING, []
+            return InstallOutcome.MISSING, []
         self._require_own(found)
         before, *after = self.list_stops()
         steps = self._take([before])
         self.path.unlink()
-        return Installed.REMOVED, [*steps, *self._take(after)]
+        return InstallOutcome.REMOVED, [*steps, *self._take(after)]
 
     def read(self) -> str | None:
         """Return the file as it is; None if there is none."""
@@ -128,19 +130,19 @@ class Service(ABC):
         if MARK not in text:
             raise ServiceError("not written by turnlog, and left as it is", os.fspath(self.path))
 
-    def _take(self, commands: Sequence[tuple[str, ...]]) -> list[StepTaken]:
-        """Run commands up to the first that fails; the rest are told as not having been run."""
-        steps: list[StepTaken] = []
+    def _take(self, commands: Sequence[tuple[str, ...]]) -> list[CommandResult]:
+        """Run commands up to the first that fails; the rest are reported as not run."""
+        steps: list[CommandResult] = []
         for command in commands:
             if any(step.status != 0 for step in steps):
-                steps.append(StepTaken(command, None))
+                steps.append(CommandResult(command, None))
             else:
                 steps.append(run_tool(command, self._environment))
         return steps
 
 
-def run_tool(command: tuple[str, ...], environment: Mapping[str, str]) -> StepTaken:
-    """Run a program of the system; that it is missing, fails or hangs is told, not raised."""
+def run_tool(command: tuple[str, ...], environment: Mapping[str, str]) -> CommandResult:
+    """Run a program of the system; failures and timeouts are reported, not raised."""
     try:
         ran = subprocess.run(
             command,
@@ -153,24 +155,10 @@ def run_tool(command: tuple[str, ...], environment: Mapping[str, str]) -> StepTa
             check=False,
         )
     except FileNotFoundError:
-        return StepTaken(command, None, f"{command[0]}: no such program")
+        return CommandResult(command, None, f"{command[0]}: no such program")
     except (OSError, subprocess.TimeoutExpired) as error:
-        return StepTaken(command, None, str(error))
-    return StepTaken(command, ran.returncode, (ran.stdout + ran.stderr).strip())
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        return CommandResult(command, None, str(error))
+    return CommandResult(command, ran.returncode, (ran.stdout + ran.stderr).strip())
 
 
 UNIT = "turnlog.service"
@@ -222,12 +210,12 @@ class Systemd(Service):
         ]
         return "".join(f"{line}\n" for line in lines)
 
-    def list_starts(self, outcome: Installed) -> list[tuple[str, ...]]:
+    def list_starts(self, outcome: InstallOutcome) -> list[tuple[str, ...]]:
         """Return the commands that start it; `enable` does nothing to what runs already."""
         start = (*_USER, "enable", "--now", self._unit)
-        if outcome is Installed.UNCHANGED:
+        if outcome is InstallOutcome.UNCHANGED:
             return [start]
-        more = [(*_USER, "restart", self._unit)] if outcome is Installed.CHANGED else []
+        more = [(*_USER, "restart", self._unit)] if outcome is InstallOutcome.CHANGED else []
         return [(*_USER, "daemon-reload"), start, *more]
 
     def list_stops(self) -> list[tuple[str, ...]]:
@@ -249,10 +237,10 @@ class Systemd(Service):
             ours=found is not None and MARK in found,
             running=told["ActiveState"] == "active" if is_told else None,
             state=", ".join(words) if is_told else shown.output,
-            last_words=self._find_last_words() if found is not None else (),
+            last_log_lines=self._find_last_log_lines() if found is not None else (),
         )
 
-    def _find_last_words(self) -> tuple[str, ...]:
+    def _find_last_log_lines(self) -> tuple[str, ...]:
         command = (
             "journalctl",
             "--user",
@@ -316,13 +304,13 @@ class Launchd(Service):
         head, line, rest = data.decode().partition('<plist version="1.0">\n')
         return f"{head}<!-- {MARK} -->\n{line}{rest}"
 
-    def list_starts(self, outcome: Installed) -> list[tuple[str, ...]]:
+    def list_starts(self, outcome: InstallOutcome) -> list[tuple[str, ...]]:
         """Return the commands that start it: an agent that is loaded cannot be loaded again."""
         load = ("launchctl", "bootstrap", self._domain, str(self.path))
         match outcome:
-            case Installed.UNCHANGED:
+            case InstallOutcome.UNCHANGED:
                 return [] if self._is_loaded() else [load]
-            case Installed.CHANGED if self._is_loaded():
+            case InstallOutcome.CHANGED if self._is_loaded():
                 return [*self.list_stops(), load]
             case _:
                 return [load]
@@ -344,13 +332,13 @@ class Launchd(Service):
             ours=found is not None and MARK in found,
             running=None if told.status is None else process is not None,
             state=state or told.output,
-            last_words=self._find_last_words(found) if found is not None else (),
+            last_log_lines=self._find_last_log_lines(found) if found is not None else (),
         )
 
     def _is_loaded(self) -> bool:
         return run_tool(("launchctl", "list", self._label), self._environment).status == 0
 
-    def _find_last_words(self, text: str) -> tuple[str, ...]:
+    def _find_last_log_lines(self, text: str) -> tuple[str, ...]:
         try:
             path = plistlib.loads(text.encode("utf-8", "surrogateescape")).get("StandardErrorPath", "")
             with open(path, "rb") as file:
@@ -359,3 +347,16 @@ class Launchd(Service):
         except (OSError, ValueError, plistlib.InvalidFileException):
             return ()
         return tuple(lines[-_LOG_LINES:])
+
+
+_SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
+
+
+def find_service(*, pushes: bool = False) -> Service:
+    """Return the way in which this system keeps things running: archiving, or pushing."""
+    kind = _SERVICES.get(sys.platform)
+    if kind is None:
+        raise ServiceError(
+            "services are not supported; run `turnlog sync --watch` with its scheduler", sys.platform
+        )
+    return kind(Path(os.path.expanduser("~")), os.environ, pushes=pushes)

@@ -17,7 +17,7 @@ from contextlib import closing
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.ingest.change_check import DERIVATION, Match, key_of, match_known
+from turnlog.ingest.change_check import DERIVATION, Match, is_outdated, key_of, match_known
 from turnlog.ingest.contents import (
     CHAPTERS,
     DERIVED_FROM,
@@ -25,15 +25,15 @@ from turnlog.ingest.contents import (
     ROOM,
     Content,
     LineCache,
-    Recall,
+    ReadArchive,
     ScannedFile,
+    affects_records,
     build_missing,
     choose_files,
-    confirm,
     keep_known,
     mark_missing,
-    restate,
-    tells_of_lines,
+    repeat_source,
+    repeat_unchanged,
 )
 from turnlog.ingest.derivation import Deriver, Part, assemble
 from turnlog.ingest.file_scan import FileScan, scan_file
@@ -82,7 +82,7 @@ class CachedSession(Struct, frozen=True):
 
 
 class SessionCache:
-    """The few sessions that are being written to."""
+    """Caches the few sessions that are being written to."""
 
     def __init__(
         self,
@@ -122,12 +122,12 @@ class SessionCache:
             del self._sessions[next(iter(self._sessions))]
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Let go of some sessions, if they are here."""
+        """Drop some sessions, if they are cached."""
         for key in keys:
             self._sessions.pop(key, None)
 
     def drop_idle(self) -> None:
-        """Let go of sessions that nobody has looked at for a while."""
+        """Drop sessions that have not been used for a while."""
         limit = self._clock() - self._idle_seconds
         for key in [key for key, (_, since, _) in self._sessions.items() if since < limit]:
             del self._sessions[key]
@@ -154,14 +154,14 @@ class SessionScanner:
         owner: str,
         origin: str,
         is_last: bool = False,
-        is_retold: bool = False,
+        rebuilds_texts: bool = False,
         room: int = ROOM,
     ) -> None:
-        """Take what is known of a session, where its bytes are, and the session itself, if it is at hand.
+        """Take what is known of a session, where its bytes are, and the session itself, if it is cached.
 
-        If this `is_last`, the session is not to be kept at hand. If it `is_retold`, all that is searched is
-        told again, as it is of a session whose rows follow older rules, which is derived anew. Lines for which
-        there is no `room` are decoded again when they are asked for.
+        If this `is_last`, the session is not to be cached. With `rebuilds_texts`, all search texts are built
+        again, as for a session whose rows follow older rules, which is derived again. Lines for which there is
+        no `room` are decoded again when they are needed.
         """
         self._known = known
         self._archive = archive
@@ -169,7 +169,7 @@ class SessionScanner:
         self._origin = origin
         self._cache = LineCache(room)
         self._is_outdated = known is None or is_outdated(known)
-        self._retold = is_retold or self._is_outdated
+        self._rebuilds_texts = rebuilds_texts or self._is_outdated
         self._is_last = is_last
         self._cached = cached = None if self._is_outdated else cached
         self._contents: dict[str, Content] = {} if cached is None else dict(cached.contents)
@@ -183,18 +183,18 @@ class SessionScanner:
         seen = [each for match in matches for each in self._scan(match)]
         return [*seen, *(mark_missing(source) for source in missing)]
 
-    def take_given(self, given: Sequence[tuple[Match, FileScan]], gone: Collection[str]) -> list[ScannedFile]:
-        """Take files that were compared and read elsewhere; what is known of others is as it was, or gone."""
+    def take_scans(self, scans: Sequence[tuple[Match, FileScan]], gone: Collection[str]) -> list[ScannedFile]:
+        """Take scans that were made elsewhere; other known files are as they were, or gone."""
         before = {source.source: source for source in self._known.sources} if self._known is not None else {}
-        seen = [each for match, found in given for each in self._take(match, match.known, found)]
+        seen = [each for match, found in scans for each in self._take(match, match.known, found)]
         told = {each.source for each in seen}
         for name, source in before.items():
             if name not in told:
                 seen.append(mark_missing(source) if name in gone else keep_known(source, None))
         return sorted(seen, key=lambda each: _rank(each, before.get(each.source)))
 
-    def recall(self, known: KnownSession) -> list[ScannedFile]:
-        """Return all sources as they are known; what is there comes before what is gone, as in a scan."""
+    def list_known(self, known: KnownSession) -> list[ScannedFile]:
+        """Return all sources as they are known; present files come before deleted ones, as in a scan."""
         return [keep_known(source, None) for source in sorted(known.sources, key=lambda each: not each.present)]
 
     def derive(self, seen: list[ScannedFile], folder: str) -> Derived:
@@ -221,19 +221,19 @@ class SessionScanner:
         )
         return deriver.build(built.others, emptied)
 
-    def conclude(
+    def build_scan(
         self, seen: list[ScannedFile], key: str, session_id: str, project_folder: str, now_ns: int
     ) -> SessionScan:
-        """Return what follows from the files that were scanned."""
+        """Return the result of the scan, from all scanned files."""
         known, cached = self._known, self._cached
         new = [each.batch for each in seen if each.batch is not None]
         if not new and (known is None or not self._is_outdated):  # without any file there is nothing to keep
             return SessionScan(None, cached)
         derived = None
-        if self._is_outdated or any(tells_of_lines(batch) for batch in new):
+        if self._is_outdated or any(affects_records(batch) for batch in new):
             derived = self.derive(seen, project_folder)
         if self._is_outdated and known is not None:
-            new = self.retell(seen, known)
+            new = self.rebuild_texts(seen, known)
         revision = 0 if known is None else known.revision
         batch = SessionBatch(
             key=key,
@@ -263,15 +263,15 @@ class SessionScanner:
             new[each.source] = content.lines[content.first_new :]
         return new
 
-    def retell(self, seen: list[ScannedFile], known: KnownSession) -> list[SourceBatch]:
-        """Return the news of all sources, with all that is searched of them."""
+    def rebuild_texts(self, seen: list[ScannedFile], known: KnownSession) -> list[SourceBatch]:
+        """Return all sources, with all of their search texts."""
         sources = {source.source: source for source in known.sources}
         new = []
         for each in seen:
             batch = each.batch
             if each.kind in CHAPTERS and each.source in sources:
                 if batch is None:
-                    batch = confirm(sources[each.source], each.path)
+                    batch = repeat_unchanged(sources[each.source], each.path)
                 content = each.content or self._read_back(each)
                 batch = replace(batch, texts=content.texts, texts_from=content.texts_from)
             if batch is not None:
@@ -300,7 +300,7 @@ class SessionScanner:
     def _read(self, match: Match, known: KnownSource | None, found: FileScan) -> ScannedFile:
         if known is not None and found.change is Change.UNCHANGED:
             same = known.present and known.path == match.path
-            batch = None if same else restate(known, Change.UNCHANGED, match.path, found.checkpoint)
+            batch = None if same else repeat_source(known, Change.UNCHANGED, match.path, found.checkpoint)
             if known.kind is not match.kind:
                 return self._reassign(match, known, found)
             return keep_known(known, batch, match.path)
@@ -340,10 +340,10 @@ class SessionScanner:
     def _reassign(self, match: Match, known: KnownSource, found: FileScan) -> ScannedFile:
         """Return a source that is as it was, but is for something else from now on."""
         self._leave(known, match)
-        batch = replace(restate(known, Change.UNCHANGED, match.path, found.checkpoint), kind=match.kind)
+        batch = replace(repeat_source(known, Change.UNCHANGED, match.path, found.checkpoint), kind=match.kind)
         content = None
         if match.kind in CHAPTERS:
-            content = self._recall(known.source, match.kind, known.generation, retold=True)
+            content = self._read_archived(known.source, match.kind, known.generation, rebuilds_texts=True)
         batch = replace(batch, texts=() if content is None else content.texts, texts_from=0)
         return ScannedFile(known.source, match.kind, match.path, known.generation, match.run_id, content, batch)
 
@@ -357,11 +357,20 @@ class SessionScanner:
         if earlier is not None and match.kind is SourceKind.CAPTURE:
             content = Content(source, match.kind)  # earlier lines are of no use here
         elif earlier is None or content is None or match.kind not in CHAPTERS:
-            retold = self._retold or (earlier is not None and earlier.kind is not match.kind)
+            rebuilds_texts = self._rebuilds_texts or (earlier is not None and earlier.kind is not match.kind)
             if earlier is not None and match.kind in DERIVED_FROM:
-                return self._recall(source, match.kind, earlier.generation, earlier, retold=retold)
-            recall = self._read_later(source, generation)
-            return Content(source, match.kind, earlier, cache=self._cache, recall=recall, retold=retold)
+                return self._read_archived(
+                    source, match.kind, earlier.generation, earlier, rebuilds_texts=rebuilds_texts
+                )
+            read_archive = self._read_later(source, generation)
+            return Content(
+                source,
+                match.kind,
+                earlier,
+                cache=self._cache,
+                read_archive=read_archive,
+                rebuilds_texts=rebuilds_texts,
+            )
         content.resume(earlier)
         if earlier.consumed < earlier.length:
             at = Place(earlier.source, earlier.generation, earlier.consumed)
@@ -371,12 +380,20 @@ class SessionScanner:
     def _read_back(self, seen: ScannedFile) -> Content:
         content = self._contents.get(seen.source)
         if content is None:
-            content = self._recall(seen.source, seen.kind, seen.generation, retold=self._retold)
+            content = self._read_archived(
+                seen.source, seen.kind, seen.generation, rebuilds_texts=self._rebuilds_texts
+            )
             self._contents[seen.source] = content
         return content
 
-    def _recall(
-        self, source: str, kind: SourceKind, generation: int, known: KnownSource | None = None, *, retold: bool
+    def _read_archived(
+        self,
+        source: str,
+        kind: SourceKind,
+        generation: int,
+        known: KnownSource | None = None,
+        *,
+        rebuilds_texts: bool,
     ) -> Content:
         """Return what the archive has of a file; with `known`, the rest of the file is to be added."""
         content = Content(
@@ -384,8 +401,8 @@ class SessionScanner:
             kind,
             known,
             cache=self._cache,
-            recall=self._read_later(source, generation),
-            retold=retold,
+            read_archive=self._read_later(source, generation),
+            rebuilds_texts=rebuilds_texts,
             is_new=known is not None,
         )
         for piece in read_all(self._get_archive(), self._scope, source, generation):
@@ -394,7 +411,7 @@ class SessionScanner:
             content.finish()
         return content
 
-    def _read_later(self, source: str, generation: int) -> Recall | None:
+    def _read_later(self, source: str, generation: int) -> ReadArchive | None:
         """Return what reads bytes of a file as soon as the archive has them."""
         archive, scope = self._archive, self._scope
         if archive is None:
@@ -434,12 +451,7 @@ def scan_session(
     """
     scanner = SessionScanner(known, archive, cached, owner=owner, origin=origin, is_last=is_last, room=room)
     key = key_of(files, origin) if known is None else known.key
-    return scanner.conclude(scanner.scan_all(files), key, files.session_id, files.project_folder, now_ns)
-
-
-def is_outdated(known: KnownSession) -> bool:
-    """Tell whether a session's rows follow older rules than those of today."""
-    return known.derivation < DERIVATION
+    return scanner.build_scan(scanner.scan_all(files), key, files.session_id, files.project_folder, now_ns)
 
 
 def derive_again(
@@ -447,13 +459,13 @@ def derive_again(
 ) -> SessionBatch:
     """Return the rows of a session as they follow from the archive alone, whatever has become of its files."""
     scanner = SessionScanner(
-        known, archive, owner=owner, origin=origin, is_last=True, is_retold=True, room=room
+        known, archive, owner=owner, origin=origin, is_last=True, rebuilds_texts=True, room=room
     )
-    seen = scanner.recall(known)
+    seen = scanner.list_known(known)
     derived = scanner.derive(seen, known.project_folder)
     return replace(
         _begin(known, owner, origin, now_ns),
-        sources=tuple(scanner.retell(seen, known)),
+        sources=tuple(scanner.rebuild_texts(seen, known)),
         derived=derived,
         derivation=DERIVATION,
         base_revision=known.revision,

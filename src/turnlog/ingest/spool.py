@@ -3,7 +3,7 @@
 There are two kinds of files. A hook writes its payload as it is, into `<nanoseconds>-<random>.json`; a server
 writes what came at about the same time as one `.batch`, so that one flush to the disk is enough for all. Both
 are written under a hidden name and renamed when they are whole. What cannot be read as a delivery goes to
-`aside/`, and stays. Whoever takes files up may be one of several: the store keeps each delivery once, and a
+`aside/`, and stays. Several processes may import files: the store keeps each delivery once, and a
 file is removed only after that.
 """
 
@@ -22,14 +22,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.ingest.captured_files import HIDDEN, make_folder, write_safely
+from turnlog.atomic_files import HIDDEN, write_file
+from turnlog.ingest.captured_files import make_folder
 from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
 SPOOL = "spool"
 """What the folder is called in turnlog's own."""
 LARGEST = 64 << 20
 """How many bytes a payload may have."""
-
 _ID = re.compile(r"([0-9]{1,20})-[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 _SINGLE, _BATCH = ".json", ".batch"
 _ASIDE = "aside"
@@ -100,7 +100,8 @@ class Spool:
             if len(self._fresh) > _FRESH:
                 self._fresh.popitem(last=False)
         try:
-            write_safely(self.folder, name, data)
+            make_folder(self.folder)
+            write_file(self.folder / name, data)
         except OSError:
             self._fresh.pop(name, None)
             raise
@@ -108,13 +109,14 @@ class Spool:
 
     def write_aside(self, delivery_id: str, payload: bytes) -> None:
         """Keep what is no delivery; raises `OSError`."""
-        write_safely(self._aside, f"{delivery_id}{_SINGLE}", payload)
+        make_folder(self._aside)
+        write_file(self._aside / f"{delivery_id}{_SINGLE}", payload)
 
     def list_names(self) -> Iterator[str]:
         """Yield the names of files that are whole, in no order."""
         for entry in _scan(self.folder):
             if entry.name.startswith(HIDDEN):
-                self._clear_away(entry)
+                self._put_abandoned_aside(entry)
             elif not entry.is_dir(follow_symlinks=False):
                 yield entry.name
 
@@ -162,7 +164,7 @@ class Spool:
         """Count the files, up to so many of each kind."""
         return SpoolCounts(_count_files(self.folder, most), _count_files(self._aside, most))
 
-    def _clear_away(self, entry: os.DirEntry[str]) -> None:
+    def _put_abandoned_aside(self, entry: os.DirEntry[str]) -> None:
         """Move what was never finished aside, when nobody can be at it any more."""
         with suppress(OSError):
             there = entry.stat(follow_symlinks=False)

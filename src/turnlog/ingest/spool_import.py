@@ -30,7 +30,7 @@ _PATIENCE = 10.0
 
 
 class Imported(Struct, frozen=True, gc=False):
-    """What became of a spool's files."""
+    """The result of importing a spool."""
 
     added: int = 0
     """Deliveries that are new in the store."""
@@ -40,7 +40,7 @@ class Imported(Struct, frozen=True, gc=False):
 
 
 def import_spool(spool: Spool, store: MaintainedStore, on_imported: OnImported | None = None) -> Imported:
-    """Bring all that lies in a spool into the store, and return what became of it.
+    """Import everything in a spool into the store, and return the result.
 
     `on_imported` is called with deliveries that the store has, before their files are removed; those that it
     had before are among them. Raises `StoreError`; what is not in the store by then stays in the spool.

@@ -7,7 +7,7 @@ session itself belongs to it (`captured_files`). Sessions whose rows follow olde
 wherever their files are.
 
 `KnownSessions` is what the store knows of sessions, in memory: a change of one must not cost a look at all of
-them. It is filled from the store, and kept up by whoever writes. Only the one writer may rely on it.
+them. It is filled from the store, and updated by the writer. Only the one writer may rely on it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.ingest.captured_files import Identity, gather, identify, list_mains
-from turnlog.ingest.change_check import find_transcript, key_of, list_kinds
+from turnlog.ingest.captured_files import Identity, group_sessions, identify, list_mains
+from turnlog.ingest.change_check import find_transcript, is_outdated, key_of, list_kinds
 from turnlog.ingest.contents import DERIVED_FROM
-from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.interface import KnownSession, KnownSessionSource, KnownSource, find_known
 from turnlog.store.model import Scope
 from turnlog.transcripts.dumps import list_dumped, list_parts, name_layout, name_part
@@ -68,14 +67,14 @@ def build_plan(
 ) -> Plan:
     """Compare what was located with what is known.
 
-    Known sessions count as gone only if their transcript was in one of the folders `within`: whoever syncs one
+    Known sessions count as gone only if their transcript was in one of the folders `within`: syncing one
     folder says nothing about the others. Those of other machines are none of the files here, whatever their
     paths are. What was `forgotten`, by its key or its id, is not looked at.
     """
     everything = list(known)
     by_key = {session.key: session for session in everything if session.origin in ("", origin)}
     homes = {source.path: session.key for session in by_key.values() for source in session.sources}
-    gathered = gather(sessions, by_key.values())
+    gathered = group_sessions(sessions, by_key.values())
     dumped = _index_dumped(by_key.values())
     located: dict[str, SessionFiles] = {}
     for each in gathered:

@@ -8,6 +8,7 @@ docs/protocol.md describes all of it.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ PROTOCOL = 1
 """Which version of all this is spoken; a server that does not know it says so."""
 MEDIA_TYPE = "application/octet-stream"
 """What is in it is MessagePack, compressed by zstd."""
-STRETCH = 4 << 20
+CHUNK = 4 << 20
 """How many bytes of files are sent at once, about."""
 LARGEST_BODY = 8 << 20
 """Of a request, compressed."""
@@ -44,7 +45,7 @@ class Machine(Struct, frozen=True, gc=False, omit_defaults=True):
     version: str = ""
 
 
-class Stretch(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class FileChunk(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What is new of one file."""
 
     path: bytes
@@ -79,7 +80,7 @@ class SessionUpload(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
     """Where the transcript is, or would be."""
     session_id: bytes
     project_folder: bytes
-    sources: tuple[Stretch, ...] = ()
+    sources: tuple[FileChunk, ...] = ()
     gone: tuple[str, ...] = ()
     """Files that are no longer there."""
     has_more: bool = False
@@ -95,7 +96,7 @@ class Upload(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     sessions: tuple[SessionUpload, ...]
 
 
-class Delivered(Struct, frozen=True, gc=False, array_like=True):
+class UploadedDelivery(Struct, frozen=True, gc=False, array_like=True):
     """What a hook was given on the machine."""
 
     delivery_id: str
@@ -110,16 +111,16 @@ class HookUpload(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True
     origin: str
     machine: Machine = Machine()
     offered: tuple[str, ...] = ()
-    deliveries: tuple[Delivered, ...] = ()
+    deliveries: tuple[UploadedDelivery, ...] = ()
 
 
-def name_bytes(text: str) -> bytes:
+def encode_name(text: str) -> bytes:
     """Return text that may come from the name of a file."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def name_text(data: bytes) -> str:
-    """Return what `name_bytes` was given."""
+def decode_name(data: bytes) -> str:
+    """Return what `encode_name` was given."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -136,8 +137,8 @@ def encode_upload(upload: Upload | HookUpload) -> bytes:
 def decode_upload(body: bytes, origin: str) -> Upload:
     """Return the upload of a machine in a body, with all of its digests checked; raises `UploadError`."""
     upload = _decode(body, origin, _decode_sessions)
-    for stretch in (stretch for session in upload.sessions for stretch in session.sources):
-        if digest_of(stretch.data) != stretch.digest:
+    for chunk in (chunk for session in upload.sessions for chunk in session.sources):
+        if digest_of(chunk.data) != chunk.digest:
             raise UploadError("damaged", "The bytes of a chunk do not match their digest")
     return upload
 
@@ -217,23 +218,23 @@ class ServerSession(Struct, frozen=True, gc=False, kw_only=True):
     sources: tuple[ServerSource, ...]
 
 
-def tell_session(known: KnownSession) -> ServerSession:
+def to_server_session(known: KnownSession) -> ServerSession:
     """Return what a server has of a session, for the machine that it comes from."""
     return ServerSession(
         key=known.key,
         revision=known.revision,
-        session_id=name_bytes(known.session_id),
-        project_folder=name_bytes(known.project_folder),
-        sources=tuple(map(_tell_source, known.sources)),
+        session_id=encode_name(known.session_id),
+        project_folder=encode_name(known.project_folder),
+        sources=tuple(map(_to_server_source, known.sources)),
     )
 
 
-def _tell_source(known: KnownSource) -> ServerSource:
+def _to_server_source(known: KnownSource) -> ServerSource:
     last = known.checkpoint or Checkpoint(known.source, known.length, known.length, "")
     return ServerSource(
         source=known.source,
         kind=known.kind,
-        path=name_bytes(known.path),
+        path=encode_name(known.path),
         present=known.present,
         generation=known.generation,
         length=known.length,
@@ -245,24 +246,24 @@ def _tell_source(known: KnownSource) -> ServerSource:
     )
 
 
-def learn_session(state: ServerSession, origin: str) -> KnownSession:
+def from_server_session(state: ServerSession, origin: str) -> KnownSession:
     """Return what a server has of a session as a sync takes it."""
     return KnownSession(
         key=state.key,
         revision=state.revision,
-        session_id=name_text(state.session_id),
-        project_folder=name_text(state.project_folder),
+        session_id=decode_name(state.session_id),
+        project_folder=decode_name(state.project_folder),
         derivation=DERIVATION,  # by which rules rows are made is the server's business
-        sources=tuple(map(_learn_source, state.sources)),
+        sources=tuple(map(_from_server_source, state.sources)),
         origin=origin,
     )
 
 
-def _learn_source(state: ServerSource) -> KnownSource:
+def _from_server_source(state: ServerSource) -> KnownSource:
     return KnownSource(
         source=state.source,
         kind=state.kind,
-        path=name_text(state.path),
+        path=decode_name(state.path),
         present=state.present,
         generation=state.generation,
         length=state.length,
@@ -280,3 +281,56 @@ def _learn_source(state: ServerSource) -> KnownSource:
             generation=state.generation,
         ),
     )
+
+
+class Outcome(StrEnum):
+    """The result for a session in an upload."""
+
+    TAKEN = "taken"
+    """It is on the disk."""
+    MISMATCH = "mismatch"
+    """It does not continue what is stored here; the answer says what is."""
+    FORGOTTEN = "forgotten"
+    """The session was forgotten here, and is not taken any more."""
+    DAMAGED = "damaged"
+    """It says what cannot be."""
+    BUSY = "busy"
+    """It may be tried again."""
+    FAILED = "failed"
+    """It could not be stored; the server's log says why."""
+
+
+class SessionAnswer(Struct, frozen=True, gc=False, kw_only=True):
+    """The result for a session, and what the server has of it now."""
+
+    outcome: Outcome
+    session: ServerSession | None = None
+    """null if there is nothing of it."""
+    reason: str = ""
+
+
+class IngestState(Struct, frozen=True, gc=False, kw_only=True):
+    """A page of what the server has of a machine's sessions, by key."""
+
+    protocol: int
+    """Which version of the protocol the server speaks."""
+    sessions: tuple[ServerSession, ...]
+    next: str | None = None
+    """Pass it as `after` for the next page; null on the last one."""
+    forgotten: tuple[str, ...] = ()
+    """On the first page: keys of sessions that are no longer accepted."""
+
+
+class IngestReceipt(Struct, frozen=True, gc=False, kw_only=True):
+    """The result of an upload; everything accepted is on disk."""
+
+    sessions: tuple[SessionAnswer, ...]
+    """In the order of the upload."""
+
+
+class HookReceipts(Struct, frozen=True, gc=False, kw_only=True):
+    """The result of hook deliveries, which are on disk."""
+
+    kept: int
+    missing: tuple[str, ...] = ()
+    """Which of the offered deliveries are missing here."""

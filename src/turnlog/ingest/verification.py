@@ -6,18 +6,12 @@ from the lines the records. What disagrees is listed with its place, and the res
 In a repair, what follows from the bytes is written anew, and damaged bytes are taken from the file outside.
 Nothing is guessed: bytes are taken only if they have the digest of what was archived. A session whose files are
 not all known any more is left as it is, since rows that follow from the rest would be wrong.
-
-An archive of an earlier version is upgraded without its files, from the bytes that it has: what only the
-archive knows is copied, everything else is derived again, and all of it is verified before the archive of today
-takes the place of the former one. Until then that stays as it was. An upgrade that was interrupted goes on
-where it was; meanwhile, hooks leave what they have to say in the spool.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -27,11 +21,9 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import StoreError
-from turnlog.ingest.change_check import DERIVATION
+from turnlog.ingest.change_check import DERIVATION, is_outdated
 from turnlog.ingest.contents import DERIVED_FROM, RECORDED, Content, LineCache
 from turnlog.ingest.derivation import Part, assemble
-from turnlog.ingest.pipeline import sync
-from turnlog.ingest.session_scan import is_outdated
 from turnlog.store.batch import ChapterBatch, Derived, OutlineBatch, TextFact
 from turnlog.store.interface import (
     Flaw,
@@ -43,8 +35,7 @@ from turnlog.store.interface import (
     find_sessions,
     read_all,
 )
-from turnlog.store.model import LOCAL, Place, Scope, SourceKind, StorePlace
-from turnlog.store.opening import open_store, open_upgrade
+from turnlog.store.model import Place, Scope, SourceKind
 from turnlog.store.usage_recount import RecountedUsage, list_differences
 from turnlog.transcripts.queries.chapters import Chapter
 from turnlog.transcripts.queries.sessions import SessionActions
@@ -52,12 +43,8 @@ from turnlog.transcripts.segments import AGENTS, TURNS, OutlineKind, PackedSegme
 
 _MOST = 20
 """How many disagreements of one kind are listed for a session; the rest is only counted."""
-
-
 _UNREADABLE = (StoreError, KeyError, ValueError, msgspec.MsgspecError)
 """What comes of rows that are damaged themselves."""
-
-
 _SECTIONS = (
     ("line", "number"),
     ("message", "index"),
@@ -143,7 +130,7 @@ class _Verification:
             source.source,
             source.kind,
             cache=self._cache,
-            recall=lambda start, size: archive.read(scope, Place(source.source, generation, start), size),
+            read_archive=lambda start, size: archive.read(scope, Place(source.source, generation, start), size),
         )
         where = f"{source.path} (generation {generation})"
         size = 0
@@ -299,11 +286,11 @@ _ATTEMPTS = 3
 
 
 class Checked(Struct, frozen=True):
-    """A session that was checked, and perhaps mended."""
+    """A session that was checked, and perhaps repaired."""
 
     left: tuple[Disagreement, ...]
     """What a finding is about."""
-    mended: tuple[Disagreement, ...] = ()
+    repaired: tuple[Disagreement, ...] = ()
     """What did before."""
 
 
@@ -326,7 +313,7 @@ def check_session(store: MaintainedStore, scope: Scope, known: KnownSession) -> 
 def repair_session(
     store: MaintainedStore, scope: Scope, known: KnownSession, flaws: Collection[Flaw] = ()
 ) -> Checked:
-    """Check one session, mend what can be mended, and check it again.
+    """Check one session, repair what can be repaired, and check it again.
 
     `flaws` are those that the store has found in it.
     """
@@ -338,7 +325,7 @@ def repair_session(
         return Checked(found)
     known = find_known(store, scope, known.key) or known
     damaged = _has(verified.disagreements, Subject.BYTES)
-    if damaged and _mend(store, scope, known):
+    if damaged and _repair_bytes(store, scope, known):
         verified = verify_session(store, scope, known)
     wrong = _has(verified.disagreements, Subject.ROWS) or _has(verified.disagreements, Subject.LINES)
     derived = verified.derived if flaws or wrong else None
@@ -347,12 +334,12 @@ def repair_session(
             scope, known.key, known.revision, derived, DERIVATION, lines=verified.lines, texts=verified.texts
         )
     left = verify_session(store, scope, find_known(store, scope, known.key) or known).disagreements
-    mended = tuple(each for each in found if each not in left)
-    return Checked(tuple(_explain_failure(each, known) for each in left), mended)
+    repaired = tuple(each for each in found if each not in left)
+    return Checked(tuple(_explain_failure(each, known) for each in left), repaired)
 
 
 def check_usage(store: MaintainedStore, scope: Scope, *, repair: bool = False) -> Checked:
-    """Count all usage anew, compare it with what the store has kept up, and mend that if it is to be."""
+    """Count all usage anew, compare it with what the store has kept up, and repair that if it is to be."""
     found = _compare_usage(store, scope)
     if not found or not repair:
         return Checked(found)
@@ -378,7 +365,7 @@ def describe_flaw(flaw: Flaw) -> Disagreement:
     return Disagreement(flaw.session or "", Subject.STORE, "", flaw.message)
 
 
-def _mend(store: MaintainedStore, scope: Scope, known: KnownSession) -> int:
+def _repair_bytes(store: MaintainedStore, scope: Scope, known: KnownSession) -> int:
     return sum(
         store.repair_bytes(scope, source.source, generation, _Outside(source).read)
         for source in known.sources
@@ -403,7 +390,7 @@ class _Outside:
 
 
 def _explain_failure(left: Disagreement, known: KnownSession) -> Disagreement:
-    """Say why bytes could not be mended."""
+    """Say why bytes could not be repaired."""
     if left.subject is not Subject.BYTES:
         return left
     path = next((each.path for each in known.sources if left.where.startswith(f"{each.path} (")), None)
@@ -425,7 +412,7 @@ def check_archive(
 ) -> Iterator[Step]:
     """Check sessions one after the other, or all, and then the store as a whole and its usage, too.
 
-    With `repair`, what can be mended is.
+    With `repair`, what can be repaired is.
     """
     known = list(store.list_known(scope)) if chosen is None else chosen
     flaws: list[Flaw] = [] if chosen is not None else _list_flaws(store, scope, repair)
@@ -453,78 +440,3 @@ def _check(
     if repair:
         return repair_session(store, scope, session, flaws)
     return Checked((*map(describe_flaw, flaws), *check_session(store, scope, session).disagreements))
-
-
-_NAMED = 3
-"""How many disagreements are named."""
-
-
-class Phase(StrEnum):
-    """What an upgrade is at."""
-
-    COPYING = "Copying"
-    DERIVING = "Deriving"
-    VERIFYING = "Verifying"
-
-
-OnPhase = Callable[[Phase, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
-
-
-class UpgradeReport(Struct, frozen=True, kw_only=True):
-    """What came of an upgrade."""
-
-    sessions: int
-    bytes: int
-    """Of the archive as it was."""
-    kept: str | None = None
-    """Where the former archive is, if it is kept."""
-    damaged: int = 0
-    """How much of it was found wrong, and is as it was."""
-
-
-def upgrade_archive(
-    place: StorePlace,
-    *,
-    origin: str,
-    keep: bool = False,
-    force: bool = False,
-    workers: int | None = None,
-    on_phase: OnPhase | None = None,
-) -> UpgradeReport:
-    """Make the archive at a place one of today's, and return when it is; raises `StoreError`.
-
-    With `keep`, the former archive stays beside it. With `force`, it is done though parts are damaged: their
-    bytes are kept as they are.
-    """
-
-    def tell(phase: Phase) -> Callable[[int, int], None]:
-        return lambda done, whole: None if on_phase is None else on_phase(phase, done, whole)
-
-    upgrade = open_upgrade(place)
-    sessions, size = upgrade.measure()
-    with upgrade.alone():
-        upgrade.copy(tell(Phase.COPYING))
-        with closing(open_store(upgrade.place)) as store:
-            sync(
-                store,
-                upgrade.place,
-                [],
-                origin=origin,
-                workers=workers,
-                on_progress=tell(Phase.DERIVING),
-            )
-            wrong: list[str] = []
-            for step in check_archive(store, LOCAL):
-                wrong += [f"{each.where}: {each.message}" for each in step.checked.left]
-                tell(Phase.VERIFYING)(step.done, step.total)
-        if wrong and not force:
-            named = "; ".join(wrong[:_NAMED])
-            more = f", and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-            raise StoreError(
-                f"The former archive stays, as not all of it can be derived and verified: {named}{more}; "
-                "`turnlog upgrade --force` upgrades it all the same"
-            )
-        upgrade.check()
-        kept = upgrade.finish(keep=keep)
-        return UpgradeReport(sessions=sessions, bytes=size, kept=kept, damaged=len(wrong))

@@ -68,7 +68,7 @@ class Watcher(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Begin: what changes from now on is told, even if it is asked for later."""
+        """Start watching: later changes are reported even if `wait` is called late."""
 
     @abstractmethod
     def wait(self, seconds: float) -> set[Path]:
@@ -76,7 +76,7 @@ class Watcher(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what the system gave."""
+        """Release the system's resources."""
 
     def stop(self) -> None:
         """Make `wait` return soon; for signal handlers and other threads."""
@@ -139,15 +139,15 @@ class PollingWatcher(Watcher):
         return set()
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: there is nothing to release."""
 
     def _look(self) -> set[str]:
         now = time.monotonic()
         if now >= self._next_scan:
-            return self._warm(self._scan())
+            return self._mark_hot(self._scan())
         if self._hot and now >= self._next_hot:
             self._next_hot = now + self._hot_interval
-            return self._warm({path for path in self._hot if self._has_changed(path)})
+            return self._mark_hot({path for path in self._hot if self._has_changed(path)})
         return set()
 
     def _has_changed(self, path: str) -> bool:
@@ -163,7 +163,7 @@ class PollingWatcher(Watcher):
             self._seen[path] = state
         return True
 
-    def _warm(self, changed: set[str]) -> set[str]:
+    def _mark_hot(self, changed: set[str]) -> set[str]:
         """Note which files to look at more often."""
         now = time.monotonic()
         for path in changed:
@@ -205,7 +205,7 @@ def _walk(root: str, seen: dict[str, _State]) -> None:
                         seen[entry.path] = (0, 0, entry.inode())
                     else:
                         _note(entry, seen)
-        except OSError:  # it went meanwhile, or may not be read; whoever looks at the sessions says so
+        except OSError:  # deleted meanwhile, or unreadable; the scan reports that
             continue
 
 
@@ -219,7 +219,7 @@ def _note(entry: os.DirEntry[str], seen: dict[str, _State]) -> None:
 
 
 def _state(status: os.stat_result) -> _State:
-    # Of a folder only its identity counts: what is in it is told by itself.
+    # Of a folder only its identity counts: changes inside are reported by themselves.
     if stat.S_ISDIR(status.st_mode):
         return 0, 0, status.st_ino
     return status.st_size, status.st_mtime_ns, status.st_ino
@@ -271,7 +271,7 @@ class NativeWatcher(Watcher):
         return set()
 
     def close(self) -> None:
-        """Let go of what the system gave."""
+        """Release the system's resources."""
         if self._notify is not None:
             self._notify.close()
             self._notify = None
@@ -303,7 +303,7 @@ class NativeWatcher(Watcher):
         return changed | self._drain(old)
 
     def _drain(self, old: RustNotify | None) -> set[Path]:
-        """Return what was told before another took over; the two overlap, so that nothing is between them."""
+        """Return what the former watcher still reported; the two overlap, so that no change is missed."""
         if old is None:
             return set()
         told = old.watch(1, 1, 1, None)
@@ -396,19 +396,19 @@ def choose_watcher(
     env: Mapping[str, str] | None = None,
     mounts: Path = MOUNTS,
 ) -> Watcher:
-    """Return a watcher of some folders: one that polls if asked to, or if any is where nothing is told.
+    """Return a watcher of some folders; it polls if asked to, or where the system reports no changes.
 
     What `polling` leaves open, `WATCHFILES_FORCE_POLLING` of `env` decides as it does for watchfiles.
     """
     roots = tuple(roots)
     if polling is None:
-        polling = _find_wish(env or {})
+        polling = _read_polling_setting(env or {})
     if polling is None:
         polling = any(is_silent(root, mounts) for root in roots)
     return PollingWatcher(roots) if polling else NativeWatcher(roots)
 
 
-def _find_wish(env: Mapping[str, str]) -> bool | None:
+def _read_polling_setting(env: Mapping[str, str]) -> bool | None:
     wish = env.get(_FORCE, "")
     return wish.lower() not in _NO if wish else None
 

@@ -31,7 +31,7 @@ from turnlog.server.messages import CallBlock
 from turnlog.server.messages import Message as Shown
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.sessions import find_session, name_session
-from turnlog.server.values import clean_optional, clean_text, dollars, head_of
+from turnlog.server.values import clean_optional, clean_text, dollars, one_line
 from turnlog.server.windows import WindowQuery, find_window, view_window
 from turnlog.store.interface import Store
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -69,7 +69,7 @@ class Hit(Struct, frozen=True, gc=False, kw_only=True):
     """The passage, with some words around what was looked for."""
 
 
-class Found(Struct, frozen=True, gc=False, kw_only=True):
+class SearchResults(Struct, frozen=True, gc=False, kw_only=True):
     """What was found."""
 
     notice: str = NOTICE
@@ -94,7 +94,7 @@ class Projects(Struct, frozen=True, gc=False, kw_only=True):
     total: int
 
 
-class Listed(Struct, frozen=True, gc=False, kw_only=True):
+class ListedSession(Struct, frozen=True, gc=False, kw_only=True):
     """A session in a list."""
 
     session: str
@@ -118,7 +118,7 @@ class Sessions(Struct, frozen=True, gc=False, kw_only=True):
     """Some sessions, and where the others begin."""
 
     notice: str = NOTICE
-    sessions: tuple[Listed, ...]
+    sessions: tuple[ListedSession, ...]
     total: int
     next: str | None
 
@@ -160,7 +160,7 @@ class Conversation(Struct, frozen=True, gc=False, kw_only=True):
 _SECONDS = 20.0
 """How long a search may take."""
 _SHORT, _LONG = 1_500, 12_000
-"""How many characters of a message are told."""
+"""How many characters of a message are returned."""
 _ANSWER = 400
 
 Limit = Annotated[int, Field(ge=1, le=50, description="The maximum number of results.")]
@@ -184,7 +184,7 @@ def _tool(ask: Callable[P, object]) -> Callable[P, str]:
 
 
 class ArchiveTools:
-    """Questions about a store, as whoever may see what is in a scope."""
+    """The tools, which query a store within a scope."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
         self._store = store
@@ -205,7 +205,7 @@ class ArchiveTools:
         limit: Limit = 20,
         order: SearchOrder = SearchOrder.NEWEST,
         cursor: Cursor = None,
-    ) -> Found:
+    ) -> SearchResults:
         """Find passages in all earlier sessions: prompts, answers, tool inputs and outputs."""
         return self._search(query, limit, order, cursor)
 
@@ -217,7 +217,7 @@ class ArchiveTools:
         ],
         limit: Limit = 20,
         cursor: Cursor = None,
-    ) -> Found:
+    ) -> SearchResults:
         """Tell what earlier sessions did to a file, the newest first: each call that read or changed it."""
         quoted = path.replace('"', "")
         return self._search(f'file:"{quoted}"', limit, SearchOrder.NEWEST, cursor)
@@ -254,7 +254,7 @@ class ArchiveTools:
         asked = SessionFilter(project=project, text=text, series=series)
         grouped = asked.series is None
         page = self._store.list_sessions(self._scope, asked, limit=limit, cursor=cursor, grouped=grouped)
-        return Sessions(sessions=tuple(map(_tell_session, page.sessions)), total=page.total, next=page.next)
+        return Sessions(sessions=tuple(map(_build_session, page.sessions)), total=page.total, next=page.next)
 
     @_tool
     def read_conversation(
@@ -287,7 +287,7 @@ class ArchiveTools:
             return Conversation(
                 session_id=name_session(stored),
                 messages=tuple(
-                    _tell_message(each, length)
+                    _build_message(each, length)
                     for each in shown
                     if each.rule != Rule.META or each.index == wanted
                 ),
@@ -318,7 +318,7 @@ class ArchiveTools:
         )
         return build_report(self._store.read_usage(self._scope), query)
 
-    def _search(self, text: str, limit: int, order: SearchOrder, cursor: str | None) -> Found:
+    def _search(self, text: str, limit: int, order: SearchOrder, cursor: str | None) -> SearchResults:
         deadline = time.monotonic() + _SECONDS
         page = self._store.search(
             self._scope,
@@ -328,10 +328,10 @@ class ArchiveTools:
             cursor=cursor,
             cancelled=lambda: time.monotonic() > deadline,
         )
-        return Found(hits=tuple(map(_tell_hit, page.hits)), next=page.next)
+        return SearchResults(hits=tuple(map(_build_hit, page.hits)), next=page.next)
 
 
-def _tell_hit(hit: Passage) -> Hit:
+def _build_hit(hit: Passage) -> Hit:
     return Hit(
         session=clean_text(hit.session or hit.session_id),
         session_id=clean_text(hit.session_id),
@@ -345,10 +345,10 @@ def _tell_hit(hit: Passage) -> Hit:
     )
 
 
-def _tell_session(stored: StoredSession) -> Listed:
+def _build_session(stored: StoredSession) -> ListedSession:
     row = stored.row
     title = stored.marks.name or row.title
-    return Listed(
+    return ListedSession(
         session=stored.key,
         session_id=name_session(stored),
         project=clean_optional(row.project),
@@ -359,16 +359,16 @@ def _tell_session(stored: StoredSession) -> Listed:
         cost_usd=dollars(row.cost),
         series=row.series,
         alike=stored.alike,
-        untrusted=None if title is None else head_of(title),
+        untrusted=None if title is None else one_line(title),
     )
 
 
-def _tell_message(shown: Shown, length: int) -> Message:
+def _build_message(shown: Shown, length: int) -> Message:
     calls = tuple(
         Call(
             tool=block.call.name,
             state=str(block.call.state),
-            untrusted=_tell_call(block, length),
+            untrusted=_build_call_text(block, length),
         )
         for block in shown.blocks
         if isinstance(block, CallBlock)
@@ -383,7 +383,7 @@ def _tell_message(shown: Shown, length: int) -> Message:
     )
 
 
-def _tell_call(block: CallBlock, length: int) -> str:
+def _build_call_text(block: CallBlock, length: int) -> str:
     answer = "" if block.call.result is None else block.call.result.text
     return f"{block.call.title[:_ANSWER]}\n{answer[: max(_ANSWER, length // 4)]}".strip()
 
@@ -417,7 +417,7 @@ def serve_stdio(store: Store, scope: Scope) -> None:
 
 
 def serve_http(store: Store, scope: Scope, keeper: TokenKeeper, host: str, port: int) -> None:
-    """Answer over HTTP at `/mcp` until a signal comes; whoever asks needs the token."""
+    """Answer over HTTP at `/mcp` until a signal comes; requests need the token."""
     app: Any = build_server(store, scope).streamable_http_app(
         host=host, stateless_http=True, json_response=True
     )
@@ -432,7 +432,7 @@ def serve_http(store: Store, scope: Scope, keeper: TokenKeeper, host: str, port:
 
 
 class _TokenGate:
-    """Lets in whoever has the token."""
+    """Requires the token."""
 
     def __init__(self, app: App, keeper: TokenKeeper) -> None:
         self._app = app

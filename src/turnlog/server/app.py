@@ -23,6 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
+from threading import Event
 from typing import Any, cast
 
 import msgspec
@@ -34,27 +35,23 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from msgspec import Struct
 
 from turnlog.ingest.spool import SPOOL
-from turnlog.server import audit
-from turnlog.server.asgi import PAGE, App, Compression, Heads, Pages, Receive, Scope, Send
-from turnlog.server.audit import Auditor, build_asked, build_visit
+from turnlog.server import audit, live
+from turnlog.server.asgi import PAGE, App, Compression, HeadSupport, Receive, Scope, Send, StaticFiles
+from turnlog.server.audit import Auditor, build_requested, build_requester
 from turnlog.server.errors import ErrorDocument
-from turnlog.server.links import LinkLayer
+from turnlog.server.links import LinkMiddleware
 from turnlog.server.live import LiveHub
 from turnlog.server.notifications import Notifier
-from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, provide, refuse_unknown
+from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, check_parameters, provide
 from turnlog.server.routes import (
-    actions,
+    accounts,
     archive,
     conversation,
     exports,
     hooks,
     ingest,
-    live,
-    login,
     messages,
     mission_control,
-    people,
-    search,
     sessions,
     sharing,
     status,
@@ -64,7 +61,7 @@ from turnlog.server.routes.archive import VerifierProcess
 from turnlog.server.routes.hooks import HookReceiver
 from turnlog.server.routes.ingest import UploadProcess
 from turnlog.server.routes.live import build_live
-from turnlog.server.routes.status import ArchiveCounter, Metrics, Readiness
+from turnlog.server.routes.status import ArchiveCounter, Metrics
 from turnlog.server.security.gate import EXCEPTION_HANDLERS, AnsweredRequest, Gate, Hosts, Limits
 from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
 from turnlog.server.security.providers import load_provider
@@ -79,8 +76,8 @@ from turnlog.store.opening import open_store
 logger = logging.getLogger("turnlog.server.requests")
 
 _RESOURCES = (
-    status, login, people, sessions, messages, timeline, actions, conversation, search, archive, exports, live,
-    hooks, ingest, mission_control, sharing, audit,
+    status, accounts, sessions, messages, timeline, conversation, archive, exports, live, hooks, ingest,
+    mission_control, sharing, audit,
 )  # fmt: skip
 HANDLERS = [
     each for module in _RESOURCES for each in vars(module).values() if isinstance(each, HTTPRouteHandler)
@@ -89,13 +86,13 @@ HANDLERS = [
 
 
 class Application:
-    """The whole of it, as ASGI; `api` is the part on Litestar, which knows the schema."""
+    """The ASGI application; `api` is the part on Litestar, which knows the schema."""
 
     def __init__(self, api: Litestar, gate: Gate, live: LiveHub, hooks: HookReceiver) -> None:
         self.api = api
         self.hooks = hooks
         self.live = live
-        """Its streams end only when they are told to: call `live.close` when the server is about to end."""
+        """Its streams do not end by themselves: call `live.close` when the server is about to end."""
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -114,7 +111,7 @@ def build_app(
     syncing: SyncState | None = None,
     failures: FailureLimit | None = None,
     context: ServerContext = NO_CONTEXT,
-    readiness: Readiness | None = None,
+    ending: Event | None = None,
     page: Path = PAGE,
 ) -> Application:
     """Return the application; `context` says where the store is, and `page` is the folder of the page."""
@@ -135,7 +132,7 @@ def build_app(
     provider = load_provider(context.oidc, context.oidc_secret)
     parts: dict[str, object] = {"auth": auth, "provider": provider, "audit": audit}
     parts |= {"keeper": keeper, "failures": failures, "metrics": metrics, "live": live, "watch": watch}
-    parts |= {"notifier": notifier, "counter": counter, "readiness": readiness or Readiness()}
+    parts |= {"notifier": notifier, "counter": counter, "ending": ending or Event()}
     parts |= {"context": context, "verifying": verifying, "hooks": hooks, "uploads": uploads}
     for handler in handlers:
         # Litestar would read them from what it wraps some functions in, where an address has several methods.
@@ -143,12 +140,12 @@ def build_app(
             handler.operation_id, handler.description = handler.fn.__name__, getdoc(handler.fn)
     api = Litestar(
         route_handlers=list(handlers),
-        guards=[build_guard(auth), refuse_unknown],
+        guards=[build_guard(auth), check_parameters],
         exception_handlers=EXCEPTION_HANDLERS,
         dependencies={
             **build_dependencies(store, accounts, syncing),
-            "visit": Provide(build_visit, sync_to_thread=False),
-            "asked": Provide(build_asked, sync_to_thread=False),
+            "requester": Provide(build_requester, sync_to_thread=False),
+            "requested": Provide(build_requested, sync_to_thread=False),
             **{name: provide(part) for name, part in parts.items()},
         },
         request_max_body_size=limits.body,
@@ -166,7 +163,9 @@ def build_app(
         told = seen.method, seen.route, seen.status, seen.seconds * 1000
         logger.info("%s %s %d %.1f ms", *told, extra={"request": seen})
 
-    inner = LinkLayer(Pages(Heads(cast(App, api)), page), store, accounts, audit, context.redact_words)
+    inner = LinkMiddleware(
+        StaticFiles(HeadSupport(cast(App, api)), page), store, accounts, audit, context.redact_words
+    )
     return Application(api, Gate(Compression(inner), hosts, limits, on_seen), live, hooks)
 
 

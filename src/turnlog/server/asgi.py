@@ -1,10 +1,10 @@
 """ASGI without a framework: its types, as plain dictionaries, and three applications around another.
 
 `Compression` makes whole bodies of text smaller, by zstd where the browser knows it (a fifth of gzip's time),
-otherwise by gzip; streams go out as they come. `Heads` answers HEAD wherever there is GET. `Pages` shows the
-page: files that `make setup` builds into the package. All of them are read when the server starts, and are
-known by their addresses: no address is ever made into a path. Every other address that is not the API's shows
-the page, which knows what it means.
+otherwise by gzip; streams go out as they come. `HeadSupport` answers HEAD wherever there is GET. `StaticFiles`
+serves the page: files that `make setup` builds into the package. All of them are read when the server starts,
+and are found by their addresses: no address is ever made into a path. Any other address outside the API shows
+the page, which does its own routing.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _encode(start: Message, body: Message, encoding: str | None) -> None:
     start["headers"] = headers
 
 
-class Heads:
+class HeadSupport:
     """An ASGI application around one that knows only GET."""
 
     def __init__(self, app: App) -> None:
@@ -190,7 +190,7 @@ class _Asset(Struct, frozen=True):
         return self.encoded[encoding], encoding
 
 
-class Pages:
+class StaticFiles:
     """An ASGI application around the API's."""
 
     def __init__(self, app: App, folder: Path = PAGE) -> None:

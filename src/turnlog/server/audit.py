@@ -23,13 +23,11 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
 
+from turnlog.server import requests
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
-    GivenScope,
-    GivenStore,
     Limit,
-    NamedSession,
     check_unchanged,
     integer,
     query,
@@ -56,7 +54,7 @@ _MOST = 100_000
 _Known = tuple[str, str | None, str, Action]
 
 
-class Look(Struct, frozen=True, gc=False):
+class ViewedSession(Struct, frozen=True, gc=False):
     """A session that is about to be shown."""
 
     session: str
@@ -74,8 +72,10 @@ class Auditor:
         self._visits: Recent[_Known, float] = Recent(_MOST)
         self._lock = threading.Lock()
 
-    def note_looks(self, caller: Caller, looks: Iterable[Look], action: Action, client: str = "") -> None:
-        """Record looks at what is not the caller's own, those that begin a visit; raises `RequestError`.
+    def record_views(
+        self, caller: Caller, looks: Iterable[ViewedSession], action: Action, client: str = ""
+    ) -> None:
+        """Record views of other people's sessions, one entry per visit; raises `RequestError`.
 
         `client` tells strangers with the same link apart.
         """
@@ -145,29 +145,29 @@ GivenAudit = NamedDependency[SkipValidation[Auditor]]
 """Parameter `audit`: what keeps what people do."""
 
 
-class Visit(Struct, frozen=True):
-    """Somebody who asks to be shown something."""
+class Requester(Struct, frozen=True):
+    """The caller of a request, with what records their actions."""
 
     caller: Caller
     audit: Auditor
     client: str = ""
 
-    def note(self, looks: Iterable[Look], action: Action = Action.LOOKED) -> None:
+    def record_views(self, looks: Iterable[ViewedSession], action: Action = Action.VIEWED) -> None:
         """Record that sessions are about to be shown; raises `RequestError` if that cannot be done."""
-        self.audit.note_looks(self.caller, looks, action, self.client if self.caller.link else "")
+        self.audit.record_views(self.caller, looks, action, self.client if self.caller.link else "")
 
     def record(self, action: Action, person: str | None = None, **what: Any) -> None:
         """Record something that was just done, as `build_entry` has it; raises as `Auditor.record`."""
         self.audit.record([build_entry(self.caller, action, person, **what)])
 
 
-GivenVisit = NamedDependency[SkipValidation[Visit]]
-"""Parameter `visit`: who asks, for what has to be recorded."""
+GivenRequester = NamedDependency[SkipValidation[Requester]]
+"""Parameter `requester`: the caller, where something has to be recorded."""
 
 
-def build_visit(request: Request[Any, Any, Any], caller: GivenCaller, audit: GivenAudit) -> Visit:
+def build_requester(request: Request[Any, Any, Any], caller: GivenCaller, audit: GivenAudit) -> Requester:
     """Return who asks."""
-    return Visit(caller, audit, request.client.host if request.client else "")
+    return Requester(caller, audit, request.client.host if request.client else "")
 
 
 def build_entry(caller: Caller, action: Action, person: str | None = None, **what: Any) -> AuditEntry:
@@ -176,14 +176,14 @@ def build_entry(caller: Caller, action: Action, person: str | None = None, **wha
 
 
 def get_session(
-    store: Store, visible: Scope, name: str, visit: Visit, action: Action = Action.LOOKED
+    store: Store, visible: Scope, name: str, requester: Requester, action: Action = Action.VIEWED
 ) -> StoredSession:
     """Return a session, and record that it is looked at; raises `RequestError`.
 
     It does so if there is none, if several go by that name, or if the look cannot be recorded.
     """
     session = find_session(store, visible, name)
-    visit.note([Look(session.key, session.person)], action)
+    requester.record_views([ViewedSession(session.key, session.person)], action)
     return session
 
 
@@ -203,16 +203,20 @@ class HeardSession(Struct, frozen=True):
 
 
 def has_deliveries(
-    store: MaintainedStore, visible: Scope, session_id: str, visit: Visit, action: Action = Action.LOOKED
+    store: MaintainedStore,
+    visible: Scope,
+    session_id: str,
+    requester: Requester,
+    action: Action = Action.VIEWED,
 ) -> bool:
     """Return whether hooks have reported a session, and record that it is looked at."""
     if not store.count_deliveries(visible, session_id):
         return False
-    if visit.caller.kind is not CallerKind.OPERATOR:
+    if requester.caller.kind is not CallerKind.OPERATOR:
         which = DeliveryFilter(session_id=session_id, count=1, payloads=False, longest_context=0)
         told = store.list_deliveries(visible, which)
         persons = {machine.origin: machine.person for machine in store.list_machines(LOCAL)}
-        visit.note([Look(session_id, persons.get(each.origin)) for each in told], action)
+        requester.record_views([ViewedSession(session_id, persons.get(each.origin)) for each in told], action)
     return True
 
 
@@ -221,37 +225,37 @@ def may_change(caller: Caller, person: str | None) -> bool:
     return caller.is_admin or (caller.may_write and person is not None and person == caller.name)
 
 
-def get_own(store: Store, visible: Scope, name: str, visit: Visit, refusal: str) -> StoredSession:
+def get_own(store: Store, visible: Scope, name: str, requester: Requester, refusal: str) -> StoredSession:
     """Return a session that the caller may change, as `get_session` does; raises `RequestError` for others."""
-    session = get_session(store, visible, name, visit)
-    if not may_change(visit.caller, session.person):
+    session = get_session(store, visible, name, requester)
+    if not may_change(requester.caller, session.person):
         raise forbid(refusal)
     return session
 
 
-class AskedSession(Struct, frozen=True):
+class RequestedSession(Struct, frozen=True):
     """The session that an address names; it is looked for, and that recorded, when a handler asks for it."""
 
     request: Request[Any, Any, Any]
     name: str
     store: MaintainedStore
     visible: Scope
-    visit: Visit
+    requester: Requester
 
     def get(self) -> StoredSession:
         """Return the session; raises as `get_session`."""
-        return get_session(self.store, self.visible, self.name, self.visit)
+        return get_session(self.store, self.visible, self.name, self.requester)
 
     def get_own(self, refusal: str) -> StoredSession:
         """Return the session if the caller may change it; raises `RequestError` with a refusal otherwise."""
-        return get_own(self.store, self.visible, self.name, self.visit, refusal)
+        return get_own(self.store, self.visible, self.name, self.requester, refusal)
 
     def get_heard(self) -> HeardSession:
         """Return the session, known from files or from hooks; raises as `get_session`."""
         try:
             session = self.get()
         except NotFoundError:
-            if not has_deliveries(self.store, self.visible, self.name, self.visit):
+            if not has_deliveries(self.store, self.visible, self.name, self.requester):
                 raise
             return HeardSession(self.name, self.name, None)
         return HeardSession(session.key, session.row.session_id or name_session(session), session)
@@ -270,19 +274,19 @@ class AskedSession(Struct, frozen=True):
             yield session, opened
 
 
-GivenSession = NamedDependency[SkipValidation[AskedSession]]
-"""Parameter `asked`: the session that the address names."""
+GivenSession = NamedDependency[SkipValidation[RequestedSession]]
+"""Parameter `requested`: the session that the address names."""
 
 
-def build_asked(
+def build_requested(
     request: Request[Any, Any, Any],
-    id: NamedSession,
-    store: GivenStore,
-    visible: GivenScope,
-    visit: GivenVisit,
-) -> AskedSession:
-    """Return which session is asked for, and by whom."""
-    return AskedSession(request, id, store, visible, visit)
+    id: requests.NamedSession,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
+    requester: GivenRequester,
+) -> RequestedSession:
+    """Return the session that the address names."""
+    return RequestedSession(request, id, store, visible, requester)
 
 
 class AuditItem(Struct, frozen=True, gc=False, kw_only=True):

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from turnlog.export.redaction import RedactionRules, Redactor, list_strings, redact_value
 from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send
-from turnlog.server.audit import Auditor, Look
+from turnlog.server.audit import Auditor, ViewedSession
 from turnlog.server.errors import NotFoundError, RequestError, encode_failure
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.server.sessions import name_session
@@ -262,7 +262,7 @@ _API = "api"
 _CLOSED = frozenset({"metrics", "open"})
 
 
-class LinkLayer:
+class LinkMiddleware:
     """An ASGI application around the page and the API."""
 
     def __init__(
@@ -307,7 +307,9 @@ class LinkLayer:
         if link is None or access is None:
             raise _refuse()
         caller = Caller(kind=CallerKind.LINK, link=link)
-        self._audit.note_looks(caller, [Look(link.session, access.person)], Action.LINK_OPENED, client)
+        self._audit.record_views(
+            caller, [ViewedSession(link.session, access.person)], Action.LINK_OPENED, client
+        )
         return link
 
 

@@ -38,9 +38,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
+from turnlog.messages import view
 from turnlog.server.errors import RequestError
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Recent, clean_text, view
+from turnlog.server.values import Recent, clean_text
 from turnlog.store.accounts import Accounts
 from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access

@@ -24,7 +24,7 @@ from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from turnlog.instants import find_moment
-from turnlog.messages import Line, encode
+from turnlog.messages import Line, encode, view
 from turnlog.messages.blocks import Base64Source, ContentBlock, RedactedThinkingBlock, ToolResultBlock
 from turnlog.messages.blocks import ImageBlock as ImageContent
 from turnlog.messages.blocks import TextBlock as Said
@@ -32,6 +32,7 @@ from turnlog.messages.blocks import ThinkingBlock as Thought
 from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.envelope import instant
 from turnlog.messages.message import Usage
+from turnlog.server import values
 from turnlog.server.values import (
     LONGEST_JSON,
     LONGEST_SAID,
@@ -39,13 +40,10 @@ from turnlog.server.values import (
     clean_optional,
     clean_text,
     cut,
-    cut_json,
     dollars,
     fit,
-    head_of,
     read_each,
     took_ms,
-    view,
 )
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
@@ -271,14 +269,14 @@ class CallViewer:
             self.view(chapter, record, build_call(record, lines[chapter])) for chapter, record in calls
         )
 
-    def view(self, chapter: Chapter, record: CallRecord, call: BuiltCall) -> Call:
+    def fill_clean(self, chapter: Chapter, record: CallRecord, call: BuiltCall) -> Call:
         """Return a call with its body."""
         given = call.block.input
         return replace(
             view_call(chapter, record),
-            uuid=clean_optional(call.extracted_id),
-            title=head_of(topic_of(call.name, given, self._project)),
-            input=cut_json(given) if isinstance(given, Raw) else None,
+            uuid=values.clean_optional(call.extracted_id),
+            title=values.one_line(topic_of(call.name, given, self._project)),
+            input=values.limit_json(given) if isinstance(given, Raw) else None,
             result=None if call.result is None else self._view_result(chapter, call.result),
         )
 
@@ -292,7 +290,7 @@ class CallViewer:
             is_error=result.is_error if isinstance(result.is_error, bool) else None,
             images=tuple(view_image(each, result.place.line, self._key, chapter) for each in images),
             offloaded=self._find_file(result.offloaded_path),
-            details=cut_json(result.display) if isinstance(result.display, Raw) else None,
+            details=values.limit_json(result.display) if isinstance(result.display, Raw) else None,
         )
 
     def _find_file(self, told: str | None) -> ResultFile | None:

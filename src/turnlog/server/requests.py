@@ -182,7 +182,7 @@ _LONGEST_NAME = 50
 _MOST_NAMED = 10
 
 
-async def refuse_unknown(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+async def check_parameters(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
     """Raise `RequestError` for parameters that a route does not take; Litestar asks before each handler."""
     opt = handler.opt
     if not connection.scope["query_string"] or opt.get("any_parameters"):

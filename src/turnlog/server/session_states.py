@@ -22,7 +22,7 @@ from msgspec import UNSET, Raw, Struct
 from turnlog.errors import TurnlogError
 from turnlog.messages import Line
 from turnlog.messages.entries import AssistantEntry
-from turnlog.server.values import head_of
+from turnlog.server.values import one_line
 from turnlog.shapes import fill
 from turnlog.store.interface import MaintainedStore, Store
 from turnlog.store.lists import StoredSession
@@ -505,7 +505,7 @@ def read_transcript(store: Store, session: StoredSession) -> TranscriptFacts:
             seen_ns=_ns(session.row.last_time) or 0,
         ),
         titles={
-            call.id: head_of(topic_of(call.name, inputs[call.id], project))
+            call.id: one_line(topic_of(call.name, inputs[call.id], project))
             for call in calls
             if call.id is not None
         },
@@ -576,7 +576,7 @@ def _view_last(row: MessageRecord, calls: Sequence[CallRecord], lines: Mapping[i
     kind = _kind_of(row)
     assert kind is not None
     failed = kind is LastKind.ANSWER and row.author == Author.SYSTEM
-    words = head_of(build_message(row, lines).text) if all(number in lines for number in _own(row)) else None
+    words = one_line(build_message(row, lines).text) if all(number in lines for number in _own(row)) else None
     results = (call.ended for call in calls if call.ended is not None)
     return LastMessage(
         kind=kind,
@@ -610,7 +610,7 @@ def _view_open(call: CallRecord, given: Raw | None) -> OpenCall:
         name=call.name,
         id=call.id,
         started_ns=_ns(call.started),
-        detail=None if said is None else head_of(said),
+        detail=None if said is None else one_line(said),
     )
 
 

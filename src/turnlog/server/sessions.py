@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from turnlog.cli.accounts import name_state
 from turnlog.instants import find_moment
+from turnlog.messages import view
 from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
 from turnlog.server.session_states import ListedState, SessionState
-from turnlog.server.values import clean_text, dollars, head_of, took_ms, view
+from turnlog.server.values import clean_text, dollars, one_line, took_ms
 from turnlog.shapes import fill
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, SessionFilter, StoredProject, StoredSession
@@ -161,8 +162,8 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         stored,
         session_id=name,
         session_id_alias=name,
-        title=None if title is None else head_of(title),
-        first_prompt=None if row.first_prompt is None else head_of(row.first_prompt),
+        title=None if title is None else one_line(title),
+        first_prompt=None if row.first_prompt is None else one_line(row.first_prompt),
         git_branch=row.branches[-1] if row.branches else None,
         models=tuple(map(clean_text, row.models)),
         cost_usd=dollars(row.cost),

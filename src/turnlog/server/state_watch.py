@@ -40,7 +40,7 @@ from turnlog.server.session_states import (
     read_transcript,
 )
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Recent, clean_optional, clean_text, head_of
+from turnlog.server.values import Recent, clean_optional, clean_text, one_line
 from turnlog.store.catalogue.feed import is_running
 from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -237,8 +237,8 @@ class StateWatch:
             self._facts.keep(session.key, known)
             return known[1]
 
-    def recall(self, key: str, signature: object, build: Callable[[], V]) -> V:
-        """Return what was built for a session, as long as all that it rests on (`signature`) is the same."""
+    def get_or_build(self, key: str, signature: object, build: Callable[[], V]) -> V:
+        """Return the cached result for a session, or build it if its inputs (`signature`) have changed."""
         with self._lock:
             known = self._built.get(key)
         if known is not None and known[0] == signature:
@@ -360,7 +360,7 @@ class StateTracker:
                     key=None if session is None else session.key,
                     before=None if before is None else before[0],
                     state=state,
-                    title=None if title is None else head_of(title),
+                    title=None if title is None else one_line(title),
                     project=None if session is None else clean_optional(session.row.project),
                 )
             )

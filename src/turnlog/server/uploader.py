@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.upload_receiver import Given, UploadReceiver
+from turnlog.ingest.upload_receiver import ReceivedUpload, UploadReceiver
 from turnlog.server.processes import find_place, open_input, prepare_child
 from turnlog.store.model import StorePlace
 from turnlog.store.opening import flush_store, open_store
@@ -76,10 +76,10 @@ def pack_upload(origin: str, person: str | None, body: bytes) -> bytes:
     return origin.encode("ascii") + bytes((len(name),)) + name + body
 
 
-def _unpack(data: bytes) -> Given:
+def _unpack(data: bytes) -> ReceivedUpload:
     start = _ORIGIN + 1 + data[_ORIGIN]
     person = data[_ORIGIN + 1 : start].decode("ascii")
-    return Given(data[:_ORIGIN].decode("ascii"), data[start:], person or None)
+    return ReceivedUpload(data[:_ORIGIN].decode("ascii"), data[start:], person or None)
 
 
 def _gather(first: _Message, arrived: queue.SimpleQueue[_Message | None]) -> tuple[list[_Message], bool]:

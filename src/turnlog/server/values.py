@@ -50,8 +50,8 @@ def clean_optional(text: str | None) -> str | None:
     return None if text is None else clean_text(text)
 
 
-def view(kind: type[Shape], /, *sources: object, **own: Any) -> Shape:
-    """Return a shape as `fill` does, its texts such that UTF-8 can encode them."""
+def fill_clean(kind: type[Shape], /, *sources: object, **own: Any) -> Shape:
+    """Return a shape as `fill` does, with texts that UTF-8 can encode."""
     values = find_values(kind, sources, own)
     for name, value in values.items():
         if type(value) is str and not value.isascii():
@@ -64,12 +64,12 @@ def cut(text: str, most: int) -> tuple[str, bool]:
     return (clean_text(text), False) if len(text) <= most else (clean_text(text[:most]), True)
 
 
-def head_of(text: str) -> str:
-    """Return how a text begins, on one line."""
+def one_line(text: str) -> str:
+    """Return the beginning of a text, on one line."""
     return clean_text(" ".join(text[: 4 * _LONGEST_TITLE].split())[:_LONGEST_TITLE])
 
 
-def cut_json(value: Raw | None, most: int = LONGEST_JSON) -> Raw | None:
+def limit_json(value: Raw | None, most: int = LONGEST_JSON) -> Raw | None:
     """Return a JSON value; None if it is too long to be sent with others."""
     return None if value is None or len(bytes(value)) > most else value
 
@@ -179,8 +179,8 @@ class Memo(Generic[V]):
         self._known: WeakKeyDictionary[Store, dict[Hashable, V]] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def recall(self, store: Store, key: Hashable, build: Callable[[], V]) -> V:
-        """Return what was built for a key; that must name the state of the archive, too."""
+    def get_or_build(self, store: Store, key: Hashable, build: Callable[[], V]) -> V:
+        """Return the cached result for a key, or build it; the key must include the archive's state."""
         with self._lock:
             known = self._known.setdefault(store, {})
             if key in known:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from turnlog.errors import TurnlogError
 from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
 from turnlog.server.processes import find_place, open_input, prepare_child, send_report
-from turnlog.server.values import clean_text, head_of
+from turnlog.server.values import clean_text, one_line
 from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import open_store
 
@@ -56,7 +56,7 @@ def main(place: StorePlace) -> int:
             for step in check_archive(store, LOCAL):
                 progress.note(step)
     except TurnlogError as error:
-        send_report(VerifierReport(reason=head_of(str(error))))
+        send_report(VerifierReport(reason=one_line(str(error))))
         return 1
     progress.end()
     return 0
@@ -94,7 +94,7 @@ def _view(found: Disagreement) -> Finding:
         session=found.session or None,
         subject=found.subject,
         path=clean_text(found.where) if is_file else None,
-        message=head_of(message),
+        message=one_line(message),
     )
 
 

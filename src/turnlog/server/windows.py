@@ -22,7 +22,7 @@ from turnlog.server.messages import (
     view_results,
 )
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Memo, fit, head_of, read_lines
+from turnlog.server.values import Memo, fit, one_line, read_lines
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
@@ -209,7 +209,7 @@ def view_window(store: Store, scope: Scope, session: StoredSession, found: Found
         calls=calls,
         ids=_list_ids(chapter, rows),
         answers=_find_answers(store, scope, lines.values()),
-        shared=_SHARED.recall(
+        shared=_SHARED.get_or_build(
             store, (scope, session.key, session.revision), lambda: list_shared(store, scope, session)
         ),
         viewer=CallViewer(store, scope, session),
@@ -228,7 +228,7 @@ def read_titles(chapter: Chapter, rows: Sequence[MessageRecord]) -> dict[int, st
     """Return how messages begin, by their indexes; only of the first, if they are very long together."""
     rows = fit(rows, lambda row: chapter.measure(row.lines[: row.own_lines]))
     lines = read_lines(chapter, (number for row in rows for number in row.lines[: row.own_lines]))
-    return {row.index: head_of(build_message(row, lines).text) for row in rows}
+    return {row.index: one_line(build_message(row, lines).text) for row in rows}
 
 
 def _find_message(session: SessionRecords, chapter: Chapter | None, id: str) -> tuple[Chapter, int]:

@@ -182,9 +182,9 @@ class Link(Struct, frozen=True, gc=False, kw_only=True):
 class Action(StrEnum):
     """What is recorded."""
 
-    LOOKED = "looked"
-    """Somebody looked at somebody else's session."""
-    FOUND = "found"
+    VIEWED = "viewed"
+    """Somebody viewed somebody else's session."""
+    SEARCHED = "searched"
     """A search showed passages of somebody else's session."""
     EXPORTED = "exported"
     """Somebody else's session was exported."""

@@ -58,7 +58,7 @@ def assert_sifted(text: str, lines: tuple[bytes, ...]) -> None:
     }
     assert [sign for sign, found in missed.items() if found and sign not in signs] == []
     if next(find_homes(text), None) is not None:
-        assert not signs.isdisjoint({Sign.HOME, Sign.OTHER_HOME})
+        assert not signs.isdisjoint({Sign.HOME, Sign.USERS, Sign.OTHER_HOME})
     for line in lines:
         assert signs <= sift(line)
 
@@ -102,6 +102,21 @@ def test_lines_teach_what_their_texts_teach(escaped: bool) -> None:
         assert by_lines.redact(text) == by_texts.redact(text)
 
 
+@pytest.mark.parametrize("escaped", [False, True])
+def test_lines_teach_users_wherever_their_folders_are_named(escaped: bool) -> None:
+    names = ["ada", "grace", "linus", "margaret", "root", "edsger"]
+    ends = ["\\x", "_x", "", "\n", "\u00a0", "-shop", '"', "é"]  # not all of them end a name
+    texts = [f"see -home-{name}{end}" for end in ends for name in names]
+    texts += [rf"..\Users\donald{end}" for end in ends] + [rf"C:\Users\donald{end}" for end in ends]
+    for first in range(len(texts)):  # what one line does not tell, a later one may
+        lines = [json.dumps({"said": text}, ensure_ascii=escaped).encode() for text in texts[first:]]
+        by_lines, by_texts = Redactor(), Redactor()
+        by_lines.learn_lines(lines, list_strings)
+        by_texts.learn(text for line in lines for text in list_strings(line))
+        for name in (*names, "donald"):
+            assert by_lines.redact(f"by {name}.") == by_texts.redact(f"by {name}.")
+
+
 def test_in_real_sessions_nothing_is_passed_over(corpus: Path) -> None:
     for path in sorted(corpus.rglob("*.jsonl"))[:60]:
         for line in path.read_bytes().split(b"\n")[:60]:
@@ -114,4 +129,4 @@ def test_in_real_sessions_nothing_is_passed_over(corpus: Path) -> None:
                 assert sift_text(text) <= signs
                 users |= list_users(text)
             if users:
-                assert not signs.isdisjoint({Sign.HOME, Sign.OTHER_HOME})
+                assert not signs.isdisjoint({Sign.HOME, Sign.USERS, Sign.OTHER_HOME})

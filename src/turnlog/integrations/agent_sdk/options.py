@@ -36,24 +36,11 @@ from claude_agent_sdk.types import PermissionRuleValue as SdkRuleValue
 from msgspec import structs
 
 from turnlog.errors import ChangeError
-from turnlog.messages import ProblemKind, Unknown, Value, View, encode, view
+from turnlog.messages import ProblemKind, Unknown, Value, View, encode, permissions, view
 from turnlog.messages.base import UNSET, Raw, UnsetType
 from turnlog.messages.control.requests import CanUseToolRequest
 from turnlog.messages.hook_events import HookInput, HookJSONOutput, view_output
 from turnlog.messages.options import Callbacks, CanUseTool, HookCallback, QueryOptions
-from turnlog.messages.permissions import (
-    AddDirectories,
-    AddRules,
-    PermissionAllow,
-    PermissionDeny,
-    PermissionResult,
-    PermissionRuleValue,
-    PermissionUpdate,
-    RemoveDirectories,
-    RemoveRules,
-    ReplaceRules,
-    SetMode,
-)
 
 T = TypeVar("T")
 
@@ -110,59 +97,59 @@ _CONTEXT = (
 )
 
 
-def permission_rule_from_sdk(theirs: SdkRuleValue) -> PermissionRuleValue:
+def permission_rule_from_sdk(theirs: SdkRuleValue) -> permissions.PermissionRuleValue:
     """Return a rule of the SDK's as ours."""
     content = UNSET if theirs.rule_content is None else theirs.rule_content
-    return PermissionRuleValue(tool_name=theirs.tool_name, rule_content=content)
+    return permissions.PermissionRuleValue(tool_name=theirs.tool_name, rule_content=content)
 
 
-def permission_rule_to_sdk(rule: PermissionRuleValue) -> SdkRuleValue:
+def permission_rule_to_sdk(rule: permissions.PermissionRuleValue) -> SdkRuleValue:
     """Return a rule, in whichever spelling it came, as the SDK's; `ChangeError` for one without a tool."""
     if rule.tool is None:
         raise ChangeError("a permission rule of the SDK needs the name of a tool")
     return SdkRuleValue(tool_name=rule.tool, rule_content=rule.content)
 
 
-def permission_update_from_sdk(theirs: sdk.PermissionUpdate) -> PermissionUpdate:
+def permission_update_from_sdk(theirs: sdk.PermissionUpdate) -> permissions.PermissionUpdate:
     """Return a change of permissions as ours; `DecodeError` for one that says what its kind cannot say."""
     members = {each.name: getattr(theirs, each.name) for each in fields(theirs)}
     if theirs.rules is not None:
         members["rules"] = [to_members(permission_rule_from_sdk(rule)) for rule in theirs.rules]
-    update: PermissionUpdate = read_members(PermissionUpdate, _list_present(members))
+    update: permissions.PermissionUpdate = read_members(permissions.PermissionUpdate, _list_present(members))
     return update
 
 
-def permission_update_to_sdk(update: PermissionUpdate) -> sdk.PermissionUpdate:
+def permission_update_to_sdk(update: permissions.PermissionUpdate) -> sdk.PermissionUpdate:
     """Return a change of permissions as the SDK's; `ChangeError` for one of an unknown kind."""
     match update:
-        case AddRules() | ReplaceRules() | RemoveRules():
-            said = update.rules is not UNSET or isinstance(update.rule, PermissionRuleValue)
+        case permissions.AddRules() | permissions.ReplaceRules() | permissions.RemoveRules():
+            said = update.rules is not UNSET or isinstance(update.rule, permissions.PermissionRuleValue)
             rules = [permission_rule_to_sdk(rule) for rule in update.values] if said else None
             return sdk.PermissionUpdate(rules=rules, **_plain(update, "type", "destination", "behavior"))
-        case SetMode() | AddDirectories() | RemoveDirectories():
+        case permissions.SetMode() | permissions.AddDirectories() | permissions.RemoveDirectories():
             return sdk.PermissionUpdate(**to_members(update))
     raise ChangeError(f"the SDK has no such permission update: {update!r}")
 
 
-def permission_result_from_sdk(theirs: sdk.PermissionResult) -> PermissionResult:
+def permission_result_from_sdk(theirs: sdk.PermissionResult) -> permissions.PermissionResult:
     """Return the SDK's answer to "may this tool run?" as ours, saying what the SDK would write."""
     if isinstance(theirs, sdk.PermissionResultAllow):
         updates = theirs.updated_permissions
-        return PermissionAllow(
+        return permissions.PermissionAllow(
             updated_input=UNSET if theirs.updated_input is None else Raw(to_wire(theirs.updated_input)),
             updated_permissions=UNSET
             if updates is None
             else tuple(permission_update_from_sdk(update) for update in updates),
         )
     if isinstance(theirs, sdk.PermissionResultDeny):
-        return PermissionDeny(message=theirs.message, interrupt=theirs.interrupt or UNSET)
+        return permissions.PermissionDeny(message=theirs.message, interrupt=theirs.interrupt or UNSET)
     raise TypeError(f"not a permission result of the SDK: {type(theirs).__name__}")
 
 
-def permission_result_to_sdk(result: PermissionResult) -> sdk.PermissionResult:
+def permission_result_to_sdk(result: permissions.PermissionResult) -> sdk.PermissionResult:
     """Return an answer as the SDK's; `ChangeError` for what only ours can say, such as `ask`."""
     match result:
-        case PermissionAllow():
+        case permissions.PermissionAllow():
             _refuse_fields(result, "message", "tool_use_id", "decision_classification")
             updates = result.updated_permissions
             return sdk.PermissionResultAllow(
@@ -171,7 +158,7 @@ def permission_result_to_sdk(result: PermissionResult) -> sdk.PermissionResult:
                 if isinstance(updates, tuple)
                 else None,
             )
-        case PermissionDeny():
+        case permissions.PermissionDeny():
             _refuse_fields(result, "tool_use_id", "decision_classification")
             return sdk.PermissionResultDeny(message=result.message or "", interrupt=result.interrupt is True)
     raise ChangeError(f"the SDK has no such permission result: {result!r}")
@@ -223,7 +210,7 @@ def _object(raw: Raw | UnsetType) -> dict[str, Any] | None:
     raise ChangeError(f"the SDK expects an object as a tool's input, not {found!r}")
 
 
-def _refuse_fields(result: PermissionAllow | PermissionDeny, *names: str) -> None:
+def _refuse_fields(result: permissions.PermissionAllow | permissions.PermissionDeny, *names: str) -> None:
     said = structs.asdict(result)
     refuse((name for name in names if said[name] not in (UNSET, None)), type(result).__name__)
 
@@ -287,7 +274,7 @@ class _PermissionOfSdk:
 
     function: sdk.CanUseTool
 
-    async def __call__(self, request: CanUseToolRequest) -> PermissionResult:
+    async def __call__(self, request: CanUseToolRequest) -> permissions.PermissionResult:
         return permission_result_from_sdk(await self.function(*permission_request_to_sdk(request)))
 
 

@@ -38,25 +38,15 @@ from claude_agent_sdk import (
     SessionSummaryEntry,
     fold_session_summary,
 )
-from litestar import Request
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from turnlog.atomic_files import make_folder, write_file
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
+from turnlog.ingest import captured_files
 from turnlog.ingest.capture import archive_paths
-from turnlog.ingest.captured_files import (
-    NOTES,
-    append_lines,
-    is_file_name,
-    is_unique,
-    list_mains,
-    lock_file,
-    remove_captures,
-    write_lines,
-    write_safely,
-)
-from turnlog.ingest.lease import request_sync
+from turnlog.ingest.lease import SyncRequest, request_sync
 from turnlog.ingest.machine import find_origin
 from turnlog.ingest.session_scan import SessionCache
 from turnlog.store.interface import KnownSession, KnownSource, MaintainedStore, Store, find_known, find_sessions
@@ -65,12 +55,10 @@ from turnlog.store.opening import open_store
 from turnlog.transcripts.session_files import CaptureKind, list_roots, name_capture, split_capture
 
 Entry = dict[str, Any]
-
 METADATA = "agent_metadata"
 """The type of entries in which the SDK hands on what lies beside a sub-agent's lines in its `.meta.json`."""
 REMARKS = ".metadata"
 """How the file's name ends that has all of these entries, each with where it came among the lines."""
-
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -107,7 +95,7 @@ def id_of(entry: Mapping[str, Any]) -> str | None:
     return uuid if isinstance(uuid, str) and uuid else None
 
 
-class Seen(Struct):
+class KnownEntries(Struct):
     """What a file had when it was last written to."""
 
     size: int
@@ -174,7 +162,7 @@ class Notes:
     """Notes on sessions, by project and id."""
 
     def __init__(self, folder: Path) -> None:
-        self._hidden, self._summaries = (folder / name for name in NOTES)
+        self._hidden, self._summaries = (folder / name for name in captured_files.NOTES)
 
     def list_hidden(self, name: Name) -> frozenset[str]:
         """Return the parts of a session that somebody deleted."""
@@ -189,7 +177,8 @@ class Notes:
         subpath, now = name[2], self.list_hidden(name)
         if subpath is not None and (subpath in now) is not hidden:
             now = now | {subpath} if hidden else now - {subpath}
-            write_safely(self._hidden / name[0], f"{name[1]}.json", msgspec.json.encode(sorted(now)))
+            make_folder(self._hidden / name[0])
+            write_file(self._hidden / name[0] / f"{name[1]}.json", msgspec.json.encode(sorted(now)))
 
     def find_summary(self, name: Name, source: str, generation: int) -> Summary | None:
         """Return what was made of a file's entries before."""
@@ -202,10 +191,11 @@ class Notes:
 
     def keep_summary(self, name: Name, summary: Summary) -> None:
         """Remember what was made of a file's entries."""
-        write_safely(self._summaries / name[0], f"{name[1]}.json", msgspec.json.encode(summary))
+        make_folder(self._summaries / name[0])
+        write_file(self._summaries / name[0] / f"{name[1]}.json", msgspec.json.encode(summary))
 
     def remove(self, name: Name) -> None:
-        """Let go of all notes on a session."""
+        """Delete all notes on a session."""
         for folder in (self._hidden, self._summaries):
             (folder / name[0] / f"{name[1]}.json").unlink(missing_ok=True)
 
@@ -222,7 +212,7 @@ class ArchivedSessions:
         self._origin = origin
 
     def find(self, project: str, session_id: str) -> KnownSession | None:
-        """Return a session; of several with one id, the one that is told in this project's folder."""
+        """Return a session; of several with one id, the one in this project's folder."""
         keys = [each.key for each in find_sessions(self._store, LOCAL, session_id)]
         named = (session for key in keys if (session := find_known(self._store, LOCAL, key)) is not None)
         found = (each for each in named if each.session_id == session_id and _is_in(each, project))
@@ -261,7 +251,7 @@ class ArchivedSessions:
         return told[0] if len(told) == 1 else None
 
     def _read_told(self, session: KnownSession, source: KnownSource) -> list[Entry]:
-        """Return the entries of a file, with what is said of a sub-agent beside it."""
+        """Return the entries of a file, with a sub-agent's metadata."""
         entries = self.read_source(source)
         beside = {each.path: each for each in session.sources}
         name = source.path.removesuffix(_SUFFIX)
@@ -274,13 +264,13 @@ class ArchivedSessions:
 
 
 def _is_in(session: KnownSession, project: str) -> bool:
-    folders = {PurePath(each.path).parent.name for each in list_mains(session)}
+    folders = {PurePath(each.path).parent.name for each in captured_files.list_mains(session)}
     return project in folders | {session.project_folder}
 
 
 def _list_told(session: KnownSession) -> list[KnownSource]:
     """Return the files that have lines as Claude Code writes them, the one that tells the most first."""
-    mains = [each for each in list_mains(session) if _capture_of(each) is not CaptureKind.STREAM]
+    mains = [each for each in captured_files.list_mains(session) if _capture_of(each) is not CaptureKind.STREAM]
     return sorted(mains, key=lambda each: (each.kind is not SourceKind.TRANSCRIPT, not each.present))
 
 
@@ -302,7 +292,6 @@ def _capture_of(source: KnownSource) -> CaptureKind | None:
 
 Fold = Callable[[dict[str, Any] | None, Sequence[Entry]], dict[str, Any]]
 """Takes what was made of earlier entries, and further ones."""
-
 _AGENT = "agent-"
 _PATIENCE = 5.0
 _LONG_PATIENCE = 30.0
@@ -316,7 +305,7 @@ class Mirror:
         self._settings = settings
         self._notes = Notes(settings.captured_dir)
         self._cache = SessionCache()
-        self._seen: dict[Path, Seen] = {}
+        self._seen: dict[Path, KnownEntries] = {}
 
     def append(self, name: Name, entries: Sequence[Entry]) -> None:
         """Keep entries that are not there yet, by their ids; raises `ValueError` and `OSError`."""
@@ -327,11 +316,11 @@ class Mirror:
         if not path.exists():
             earlier = self._find_earlier(name, entries)
             self._unforget(name)
-        with lock_file(path) as file:
-            seen = self._look_at(path, file)
+        with captured_files.lock_file(path) as file:
+            seen = self._read_known(path, file)
             self._seen.pop(path, None)  # unless all goes well, it is looked at again
             lines, remarks = seen.choose((*earlier, *entries), apart=path.name.startswith(_AGENT))
-            write_lines(file, [encode_entry(entry) for entry in lines])
+            captured_files.write_lines(file, [encode_entry(entry) for entry in lines])
             self._seen[path] = replace(seen, size=os.fstat(file).st_size)
         self._write_remarks(path, remarks)
         self._notes.set_hidden(name, hidden=False)
@@ -343,7 +332,9 @@ class Mirror:
     def load(self, name: Name) -> list[Entry] | None:
         """Return all entries, each once; None if there never were any."""
         project, session_id, subpath = name
-        if not all(map(is_file_name, (project, session_id))) or subpath in self._notes.list_hidden(name):
+        if not all(
+            map(captured_files.is_file_name, (project, session_id))
+        ) or subpath in self._notes.list_hidden(name):
             return None
         self._refresh(project, session_id)
         with self._open() as sessions:
@@ -352,29 +343,29 @@ class Mirror:
 
     def list_sessions(self, project: str) -> list[tuple[str, int]]:
         """Return the ids of a project's sessions, each with when it was last written to, in milliseconds."""
-        if not is_file_name(project):
+        if not captured_files.is_file_name(project):
             return []
         self._refresh(project)
         with self._open() as sessions:
             found = [] if sessions is None else [*sessions.list_project(project)]
-            return [(session.session_id, _tell_modified(session)) for session in found]
+            return [(session.session_id, _find_modified(session)) for session in found]
 
     def list_summaries(self, project: str, fold: Fold) -> list[tuple[str, int, dict[str, Any]]]:
         """Return what `fold` makes of each session's entries; what it made before is not made again."""
-        if not is_file_name(project):
+        if not captured_files.is_file_name(project):
             return []
         self._refresh(project)
         with self._open() as sessions:
             if sessions is None:
                 return []
             return [
-                (each.session_id, _tell_modified(each), self._fold(project, sessions, each, fold))
+                (each.session_id, _find_modified(each), self._fold(project, sessions, each, fold))
                 for each in sessions.list_project(project)
             ]
 
     def list_subpaths(self, project: str, session_id: str) -> list[str]:
         """Return what has lines in a session's folder."""
-        if not all(map(is_file_name, (project, session_id))):
+        if not all(map(captured_files.is_file_name, (project, session_id))):
             return []
         self._refresh(project, session_id)
         hidden = self._notes.list_hidden((project, session_id, None))
@@ -398,7 +389,7 @@ class Mirror:
                 session = self._over(store).find(project, session_id)
                 if session is not None:
                     store.forget(LOCAL, [session.key])
-                    remove_captures([session], self._settings.captured_dir)
+                    captured_files.remove_captures([session], self._settings.captured_dir)
         self._seen = {known: seen for known, seen in self._seen.items() if known.exists()}
         self._notes.remove(name)
 
@@ -406,7 +397,7 @@ class Mirror:
         project, session_id, subpath = name
         parts = [] if subpath is None else subpath.split("/")
         for part in (project, session_id, *parts):
-            if not is_file_name(part):
+            if not captured_files.is_file_name(part):
                 raise ValueError(f"Expected a valid file name, got {part!r}")
         main = name_capture(self._settings.captured_dir / "projects" / project, session_id, CaptureKind.MIRROR)
         return main if subpath is None else main.with_suffix("").joinpath(*parts[:-1], f"{parts[-1]}.jsonl")
@@ -445,7 +436,7 @@ class Mirror:
         if not paths:
             return
         end = time.monotonic() + _LONG_PATIENCE
-        request = Request(tuple(map(os.path.abspath, paths)))
+        request = SyncRequest(tuple(map(os.path.abspath, paths)))
         while not self._archive(paths):
             try:
                 request_sync(self._settings.home, request, _PATIENCE)
@@ -464,20 +455,20 @@ class Mirror:
         follows = not any(id_of(entry) in known or entry in (earlier or ()) for entry in entries)
         return earlier or [] if follows else []
 
-    def _look_at(self, path: Path, file: int) -> Seen:
+    def _read_known(self, path: Path, file: int) -> KnownEntries:
         seen = self._seen.get(path)
         size = os.fstat(file).st_size
         if seen is None or seen.size != size:
-            seen = Seen(size)
+            seen = KnownEntries(size)
             seen.choose(decode_entries(path.read_bytes()), apart=False)
         return seen
 
     def _write_remarks(self, path: Path, remarks: Sequence[Entry]) -> None:
-        """Keep what is said about a sub-agent, and put the last of it where Claude Code would."""
+        """Keep a sub-agent's metadata, and write the last of it where Claude Code would."""
         if remarks:
-            append_lines(path.with_suffix(REMARKS), [encode_entry(each) for each in remarks])
+            captured_files.append_lines(path.with_suffix(REMARKS), [encode_entry(each) for each in remarks])
             meta = {key: value for key, value in remarks[-1]["entry"].items() if key != "type"}
-            write_safely(path.parent, f"{path.stem}.meta.json", encode_entry(meta))
+            write_file(path.with_name(f"{path.stem}.meta.json"), encode_entry(meta))
 
     def _unforget(self, name: Name) -> None:
         """Let a session come back that was forgotten, and is written to again."""
@@ -489,7 +480,7 @@ class Mirror:
             own = name_source(
                 find_origin(self._settings.home), os.path.abspath(self._locate((*name[:2], None)))
             )
-            named = is_unique(name[1])
+            named = captured_files.is_unique(name[1])
             keys = [each.key for each in buried if each.key == own or (named and each.session_id == name[1])]
             store.delete_tombstones(LOCAL, keys)
 
@@ -509,9 +500,12 @@ class Mirror:
         return known.data
 
 
-def _tell_modified(session: KnownSession) -> int:
+def _find_modified(session: KnownSession) -> int:
     """Return when a session's files were last written to, as far as is known."""
-    times = [0 if each.checkpoint is None else each.checkpoint.modified_ns for each in list_mains(session)]
+    times = [
+        0 if each.checkpoint is None else each.checkpoint.modified_ns
+        for each in captured_files.list_mains(session)
+    ]
     return max(times, default=0) // 1_000_000
 
 

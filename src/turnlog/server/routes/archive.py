@@ -26,38 +26,40 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.export.files import Outcome, restore_session
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.machine import Exclusion, find_tombstones, list_holding, peek_origin
+from turnlog.ingest.machine import (
+    Exclusion,
+    find_in_backups,
+    find_tombstones,
+    read_origin,
+)
 from turnlog.ingest.retention import (
-    Endangered,
-    list_all_endangered,
+    ExpiringFiles,
+    list_all_expiring,
     list_managed_settings,
     read_shortest_retention,
 )
-from turnlog.server.audit import AskedSession, GivenSession
+from turnlog.server import requests
+from turnlog.server.audit import GivenSession, RequestedSession
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import (
-    GivenAccounts,
     GivenContext,
     GivenScope,
     GivenStore,
     ServerContext,
-    decode_body,
 )
 from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
 from turnlog.server.sessions import SHORTEST, WITH_PROBLEMS, name_session
-from turnlog.server.values import clean_optional, clean_text, head_of, instant_of
+from turnlog.server.values import clean_optional, clean_text, instant_of, one_line
 from turnlog.server.verifier import Finding, VerifierReport
 from turnlog.shapes import fill
+from turnlog.store import interface
 from turnlog.store.account_model import Action
 from turnlog.store.accounts import Accounts
 from turnlog.store.interface import (
-    KnownSession,
     MaintainedStore,
     Tombstone,
     count_files,
-    find_known,
-    find_sessions,
 )
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
@@ -321,8 +323,8 @@ def _view_archive(
     if scope.viewer is not None:
         return own
     managed = list_managed_settings()
-    machine = None if context.place is None else peek_origin(home_of(context.place))
-    endangered = list_all_endangered(
+    machine = None if context.place is None else read_origin(home_of(context.place))
+    expiring = list_all_expiring(
         context.config_dirs,
         store.list_known(scope, machine),
         datetime.now(UTC),
@@ -334,9 +336,9 @@ def _view_archive(
         place=None if context.place is None else path_text(str(context.place)),
         bytes=0 if context.place is None else measure_store(context.place),
         retention_days=read_shortest_retention(context.config_dirs, managed),
-        deleted_soon=tuple(_view_endangered(store, scope, each) for each in endangered[:_MOST]),
-        deleted_soon_total=len(endangered),
-        not_archived=sum(not each.archived for each in endangered),
+        deleted_soon=tuple(_view_expiring(store, scope, each) for each in expiring[:_MOST]),
+        deleted_soon_total=len(expiring),
+        not_archived=sum(not each.archived for each in expiring),
         backups=tuple(
             BackupCopy(path=path_text(each.path), at=instant_of(each.at_ns), size=each.size)
             for each in reversed(store.list_backups()[-_MOST:])
@@ -345,8 +347,8 @@ def _view_archive(
     )
 
 
-def _view_endangered(store: MaintainedStore, scope: Scope, found: Endangered) -> ExpiringSession:
-    named = [] if found.key is None else find_sessions(store, scope, found.key)
+def _view_expiring(store: interface.MaintainedStore, scope: Scope, found: ExpiringFiles) -> ExpiringSession:
+    named = [] if found.key is None else interface.find_sessions(store, scope, found.key)
     stored = next((each for each in named if each.key == found.key), None)
     return fill(
         ExpiringSession,
@@ -369,7 +371,7 @@ def _view_flawed(stored: StoredSession) -> ProblemSession:
 
 def _name(stored: StoredSession) -> str | None:
     title = stored.marks.name or stored.row.title
-    return None if title is None else head_of(title)
+    return None if title is None else one_line(title)
 
 
 def _view_tombstone(found: Tombstone) -> ForgottenSession:
@@ -429,7 +431,7 @@ def lift_tombstone(
 
 @post("/api/sessions/{id:str}/forget", status_code=200, sync_to_thread=True)
 def forget_session(
-    asked: GivenSession,
+    requested: GivenSession,
     data: JSONBody[DryRunOption],
     body: RawBody,
     context: GivenContext,
@@ -439,13 +441,13 @@ def forget_session(
     It must be named by its full id or key. Files outside the archive are not changed, except those that
     turnlog captured itself.
     """
-    wish, known = decode_body(body, DryRunOption), _get_exactly(asked)
-    wiped = asked.store.forget(asked.visible, [known.key], dry_run=wish.dry_run)
+    wish, known = requests.decode_body(body, DryRunOption), _get_exactly(requested)
+    wiped = requested.store.forget(requested.visible, [known.key], dry_run=wish.dry_run)
     captured = context.captured_dir
     own = [] if captured is None else list_own_files(known, captured)
     if captured is not None and not wish.dry_run:
         remove_captures([known], captured)
-    backups = list_holding(asked.store, [known.key], asked.visible)
+    backups = find_in_backups(requested.store, [known.key], requested.visible)
     told = fill(
         ForgetResult,
         wiped,
@@ -463,7 +465,7 @@ def forget_session(
 
 @post("/api/sessions/{id:str}/restore", opt=OPERATORS, status_code=200, sync_to_thread=True)
 def restore_files(
-    asked: GivenSession,
+    requested: GivenSession,
     data: JSONBody[DryRunOption],
     body: RawBody,
     context: GivenContext,
@@ -473,12 +475,12 @@ def restore_files(
     It must be named by its full id or key. Nothing is overwritten, and nothing is written outside Claude
     Code's own folders, except what turnlog captured itself.
     """
-    wish, known = decode_body(body, DryRunOption), _get_exactly(asked)
+    wish, known = requests.decode_body(body, DryRunOption), _get_exactly(requested)
     captured = context.captured_dir
     places = [*context.config_dirs, *([] if captured is None else [captured])]
     try:
         found = restore_session(
-            asked.store, asked.visible, known, dry_run=wish.dry_run, within=list_roots(places)
+            requested.store, requested.visible, known, dry_run=wish.dry_run, within=list_roots(places)
         )
     except OSError as error:
         problem = ErrorDetail(where=path_text(error.filename or ""), message=error.strerror or "")
@@ -490,13 +492,13 @@ def restore_files(
     )
 
 
-def _get_exactly(asked: AskedSession) -> KnownSession:
+def _get_exactly(requested: RequestedSession) -> interface.KnownSession:
     """Return a session that is named in full: what begins alike today may be another one tomorrow."""
-    session = asked.get_own("Only the owner of the session and admins can do this")
-    known = find_known(asked.store, asked.visible, session.key)
+    session = requested.get_own("Only the owner of the session and admins can do this")
+    known = interface.find_known(requested.store, requested.visible, session.key)
     if known is None:
         raise NotFoundError("There is no such session")
-    if asked.name not in (session.key, session.row.session_id, known.session_id):
+    if requested.name not in (session.key, session.row.session_id, known.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
     return known
 
@@ -548,43 +550,43 @@ _NOT_OWN = "Only the owner and admins can delete this session"
 
 
 @get("/api/sessions/{id:str}/deletion-preview", sync_to_thread=True)
-def preview_deletion(asked: GivenSession, accounts: GivenAccounts) -> DeletionPreview:
+def preview_deletion(requested: GivenSession, accounts: requests.GivenAccounts) -> DeletionPreview:
     """Return what deleting a session would remove, and which backups would still have it."""
-    session = asked.get_own(_NOT_OWN)
-    weighed = asked.store.forget(asked.visible, [session.key], dry_run=True)
+    session = requested.get_own(_NOT_OWN)
+    weighed = requested.store.forget(requested.visible, [session.key], dry_run=True)
     return fill(
         DeletionPreview,
         weighed,
         links=_count_open(accounts, session.key),
-        backups=_list_holding(asked.store, session.key, asked.visit.caller),
+        backups=_list_holding(requested.store, session.key, requested.requester.caller),
     )
 
 
 @delete("/api/sessions/{id:str}", status_code=200, sync_to_thread=True)
 def delete_session(
-    asked: GivenSession,
-    accounts: GivenAccounts,
-    context: GivenContext,
+    requested: GivenSession,
+    accounts: requests.GivenAccounts,
+    context: requests.GivenContext,
 ) -> Response[DeletedSession]:
     """Permanently delete a session: its bytes, everything derived from them, its hook events, and links to it.
 
     It must be named by its full id or key; its owner and admins may delete it. No collector brings it
     back. The response lists what cannot be deleted from here: backups that still have it.
     """
-    session = asked.get_own(_NOT_OWN)
-    if asked.name not in (session.key, session.row.session_id):
+    session = requested.get_own(_NOT_OWN)
+    if requested.name not in (session.key, session.row.session_id):
         raise InvalidRequestError("This needs the full id or key of the session")
-    known = find_known(asked.store, asked.visible, session.key)
+    known = interface.find_known(requested.store, requested.visible, session.key)
     # First: nothing goes without being recorded.
-    asked.visit.record(Action.FORGOTTEN, session.person, session=session.key)
+    requested.requester.record(Action.FORGOTTEN, session.person, session=session.key)
     links = accounts.revoke_links([session.key])
-    gone = asked.store.forget(asked.visible, [session.key])
+    gone = requested.store.forget(requested.visible, [session.key])
     if gone.sessions == 0:
         raise StoreError("the session could not be deleted")
     captured = context.captured_dir
     if captured is not None and known is not None:
         remove_captures([known], captured)
-    backups = _list_holding(asked.store, session.key, asked.visit.caller)
+    backups = _list_holding(requested.store, session.key, requested.requester.caller)
     told = fill(DeletedSession, gone, links=links, backups=backups)
     # The browser may have kept answers, to ask whether they still hold.
     return Response(told, headers={"clear-site-data": '"cache"'})

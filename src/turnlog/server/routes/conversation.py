@@ -17,7 +17,8 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
-from turnlog.messages import ProblemKind
+from turnlog.messages import ProblemKind, view
+from turnlog.server import values
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import CallBar, CallPage, CallViewer, build_strip, view_call
@@ -30,7 +31,7 @@ from turnlog.server.requests import (
     query,
 )
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import clean_text, dollars, fit, head_of, read_each, took_ms, view
+from turnlog.server.values import clean_text, dollars, fit, read_each, took_ms
 from turnlog.server.windows import read_titles
 from turnlog.shapes import fill
 from turnlog.transcripts.agents import AgentLink
@@ -285,7 +286,7 @@ def list_problems(
                 offset=line.offset,
                 line=line.number,
                 kind=problem.kind,
-                message=head_of(str(problem)),
+                message=values.one_line(str(problem)),
             )
             for file, line in shown
             for problem in islice(lines[file][line.number].problems, _MOST_PROBLEMS)
@@ -297,7 +298,7 @@ def _view_agent(row: AgentRecord) -> Agent:
     return view(
         Agent,
         row,
-        description=None if row.description is None else head_of(row.description),
+        description=None if row.description is None else values.one_line(row.description),
         state=AgentState(row.state),
         source=row.file,
         linked_by=None if row.linked_by is None else AgentLink(row.linked_by),

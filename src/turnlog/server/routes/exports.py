@@ -26,7 +26,7 @@ from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.secret_patterns import Kind
 from turnlog.ingest.copies import list_shared
-from turnlog.server.audit import GivenVisit, Visit, get_session
+from turnlog.server.audit import GivenRequester, Requester, get_session
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.requests import GivenContext, GivenScope, GivenStore, integer, query
 from turnlog.server.security.gate import UNTRUSTED_POLICY
@@ -79,7 +79,7 @@ _SPOOLED = 1 << 20
 """What is longer is put into a temporary file."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class ExportRequest(Struct, frozen=True, kw_only=True):
     """What is to be given out, and how."""
 
     form: Format
@@ -89,44 +89,44 @@ class Wanted(Struct, frozen=True, kw_only=True):
     camel: bool = True
 
 
-def _name_export(sessions: Sequence[StoredSession], wanted: Wanted) -> str:
+def _name_export(sessions: Sequence[StoredSession], export: ExportRequest) -> str:
     """Return what the file is called."""
     if len(sessions) == 1:
-        return name_file(_name(sessions[0]), wanted.form)
-    return name_file(f"{len(sessions)}-sessions-{wanted.form}", "zip")
+        return name_file(_name(sessions[0]), export.form)
+    return name_file(f"{len(sessions)}-sessions-{export.form}", "zip")
 
 
 def render(
-    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], export: ExportRequest
 ) -> Iterator[bytes]:
     """Return the bytes of the file, the first of which are made at once; raises `RequestError`.
 
     Several sessions come in a ZIP file. What fails later breaks off, so that nobody takes a part for the whole.
     """
     if len(sessions) == 1:
-        pieces = _spool(_render(store, scope, sessions[0], wanted, _build_redactor(wanted)))
+        pieces = _spool(_render(store, scope, sessions[0], export, _build_redactor(export)))
     else:
-        pieces = _pack(store, scope, sessions, wanted)
+        pieces = _zip(store, scope, sessions, export)
     return chain((next(pieces, b""),), pieces)
 
 
 def _preview(
-    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], export: ExportRequest
 ) -> ExportPreview:
     """Return what an export would be, and what it would take out; raises `RequestError`."""
     size = 0
-    taken = _Taken()
+    redactions = _Redactions()
     for session in sessions:
-        redactor = _build_redactor(wanted)
-        size += sum(map(len, _render(store, scope, session, wanted, redactor)))
+        redactor = _build_redactor(export)
+        size += sum(map(len, _render(store, scope, session, export, redactor)))
         if redactor is not None:
-            taken.add(redactor)
+            redactions.add(redactor)
     return ExportPreview(
-        name=_name_export(sessions, wanted), sessions=len(sessions), size=size, taken_out=taken.list()
+        name=_name_export(sessions, export), sessions=len(sessions), size=size, redacted=redactions.list()
     )
 
 
-class _Taken:
+class _Redactions:
     """What was taken out of sessions, together."""
 
     def __init__(self) -> None:
@@ -159,24 +159,28 @@ def _show(kind: Kind, value: str) -> str:
 
 
 def _render(
-    store: MaintainedStore, scope: Scope, stored: StoredSession, wanted: Wanted, redactor: Redactor | None
+    store: MaintainedStore,
+    scope: Scope,
+    stored: StoredSession,
+    export: ExportRequest,
+    redactor: Redactor | None,
 ) -> Iterator[bytes]:
     summary = read_summary(store, scope, stored)
     with store.open_session(scope, stored.key) as session:
         try:
-            select(session, wanted.selection)
+            select(session, export.selection)
         except SelectionError as error:
             text = str(error)
             raise InvalidRequestError(text[:1].upper() + text[1:]) from None
         yield from render_session(
             session,
             summary,
-            wanted.form,
-            selection=wanted.selection,
+            export.form,
+            selection=export.selection,
             redactor=redactor,
             name=stored.marks.name,
-            camel=wanted.camel,
-            shared=list_shared(store, scope, stored) if wanted.form is Format.JSON else (),
+            camel=export.camel,
+            shared=list_shared(store, scope, stored) if export.form is Format.JSON else (),
         )
 
 
@@ -189,11 +193,11 @@ def _spool(pieces: Iterator[bytes]) -> Iterator[bytes]:
             yield data
 
 
-def _build_redactor(wanted: Wanted) -> Redactor | None:
-    return None if wanted.rules is None else Redactor(wanted.rules)
+def _build_redactor(export: ExportRequest) -> Redactor | None:
+    return None if export.rules is None else Redactor(export.rules)
 
 
-class _Outlet:
+class _ZipBuffer:
     """A file that can only be written to, and hands on what was."""
 
     def __init__(self) -> None:
@@ -215,21 +219,21 @@ class _Outlet:
         return data
 
 
-def _pack(
-    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], wanted: Wanted
+def _zip(
+    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], export: ExportRequest
 ) -> Iterator[bytes]:
-    outlet = _Outlet()
-    with ZipFile(outlet, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
-        for session, name in zip(sessions, name_files(map(_name, sessions), wanted.form), strict=True):
+    buffer = _ZipBuffer()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
+        for session, name in zip(sessions, name_files(map(_name, sessions), export.form), strict=True):
             entry = ZipInfo(name)
             entry.compress_type = ZIP_DEFLATED
             entry.external_attr = 0o600 << 16
             with archive.open(entry, "w", force_zip64=True) as file:
-                for piece in _spool(_render(store, scope, session, wanted, _build_redactor(wanted))):
+                for piece in _spool(_render(store, scope, session, export, _build_redactor(export))):
                     file.write(piece)
-                    if outlet.size >= _PACKED:
-                        yield outlet.take()
-    yield outlet.take()
+                    if buffer.size >= _PACKED:
+                        yield buffer.take()
+    yield buffer.take()
 
 
 def _name(session: StoredSession) -> str:
@@ -241,10 +245,10 @@ _Ids = Annotated[
     list[str],
     query("Sessions: keys, ids, or the beginning of either.", min_items=1, max_items=_MOST),
 ]
-_GivenWanted = NamedDependency[SkipValidation[Wanted]]
+_GivenExport = NamedDependency[SkipValidation[ExportRequest]]
 
 
-def _build_wanted(
+def _build_export(
     context: GivenContext,
     form: Annotated[Format, query("The format.", name="format")] = Format.HTML,
     first_turn: Annotated[int | None, integer("The first turn, from 1.", least=1)] = None,
@@ -256,11 +260,11 @@ def _build_wanted(
     redact: Annotated[bool, query("Remove secrets, and anything that says who or where you are.")] = True,
     word: Annotated[list[str] | None, query("Words to remove as well.", max_items=100)] = None,
     snake: Annotated[bool, query("Fields of JSON documents as the API writes them.")] = False,
-) -> Wanted:
+) -> ExportRequest:
     if first_turn is not None and last_turn is not None and first_turn > last_turn:
         raise InvalidRequestError("The first turn comes after the last one")
     words = (*context.redact_words, *(word or ()))
-    return Wanted(
+    return ExportRequest(
         form=form,
         selection=Selection(
             first_turn=first_turn,
@@ -275,24 +279,24 @@ def _build_wanted(
     )
 
 
-_WANTED: Mapping[str, Provide] = {"wanted": Provide(_build_wanted, sync_to_thread=False)}
+_EXPORT: Mapping[str, Provide] = {"export": Provide(_build_export, sync_to_thread=False)}
 
 
-@get("/api/export", dependencies=_WANTED, sync_to_thread=True, media_type="*/*")
+@get("/api/export", dependencies=_EXPORT, sync_to_thread=True, media_type="*/*")
 def export_sessions(
-    id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
+    id: _Ids, store: GivenStore, visible: GivenScope, requester: GivenRequester, export: _GivenExport
 ) -> Response[Any]:
     """Export sessions as a file; several of them as a ZIP file.
 
     The file is written while it is sent. If something fails meanwhile, the response is cut off.
     """
-    sessions = _list_sessions(store, visible, id, visit, wanted, Action.EXPORTED)
-    name = _name_export(sessions, wanted).encode("ascii", "replace").decode().replace("?", "-")
+    sessions = _list_sessions(store, visible, id, requester, export, Action.EXPORTED)
+    name = _name_export(sessions, export).encode("ascii", "replace").decode().replace("?", "-")
     return Stream(
-        render(store, visible, sessions, wanted),
+        render(store, visible, sessions, export),
         headers={
             # Of a stream, Litestar would say what the route says.
-            "content-type": _MEDIA_TYPES[wanted.form] if len(sessions) == 1 else "application/zip",
+            "content-type": _MEDIA_TYPES[export.form] if len(sessions) == 1 else "application/zip",
             "content-security-policy": UNTRUSTED_POLICY,
             "content-disposition": f'attachment; filename="{name}"',
             "cache-control": "no-store",
@@ -300,20 +304,25 @@ def export_sessions(
     )
 
 
-@get("/api/export/preview", dependencies=_WANTED, sync_to_thread=True)
+@get("/api/export/preview", dependencies=_EXPORT, sync_to_thread=True)
 def preview_export(
-    id: _Ids, store: GivenStore, visible: GivenScope, visit: GivenVisit, wanted: _GivenWanted
+    id: _Ids, store: GivenStore, visible: GivenScope, requester: GivenRequester, export: _GivenExport
 ) -> ExportPreview:
     """Return what an export would be called, how large it would be, and what would be removed from it."""
-    sessions = _list_sessions(store, visible, id, visit, wanted, Action.LOOKED)
-    return _preview(store, visible, sessions, wanted)
+    sessions = _list_sessions(store, visible, id, requester, export, Action.VIEWED)
+    return _preview(store, visible, sessions, export)
 
 
 def _list_sessions(
-    store: MaintainedStore, visible: Scope, ids: list[str], visit: Visit, wanted: Wanted, action: Action
+    store: MaintainedStore,
+    visible: Scope,
+    ids: list[str],
+    requester: Requester,
+    export: ExportRequest,
+    action: Action,
 ) -> list[StoredSession]:
-    named = (get_session(store, visible, each, visit, action) for each in ids)
+    named = (get_session(store, visible, each, requester, action) for each in ids)
     found = {session.key: session for session in named}
-    if len(found) > 1 and wanted.selection.is_part:
+    if len(found) > 1 and export.selection.is_part:
         raise InvalidRequestError("Turns and branches can only be chosen for a single session")
     return list(found.values())

@@ -33,7 +33,7 @@ from msgspec.structs import astuple, replace
 
 from turnlog.ingest.spool import LARGEST, Frame, Spool, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.spool_import import SpoolImporter
-from turnlog.server.audit import AskedSession, GivenSession, has_deliveries
+from turnlog.server.audit import GivenSession, RequestedSession, has_deliveries
 from turnlog.server.errors import RequestError
 from turnlog.server.requests import LARGEST as MOST_NUMBER
 from turnlog.server.requests import GivenMachines, describe_body, integer, query
@@ -418,12 +418,12 @@ def list_hook_events(
     return [_view(event) for event in events[:limit]]
 
 
-def _find_session_id(asked: AskedSession, hooks: HookReceiver) -> str:
-    if has_deliveries(asked.store, asked.visible, asked.name, asked.visit):
-        return asked.name
-    if asked.visit.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(asked.name):
-        return asked.name
-    return asked.get().row.session_id or ""
+def _find_session_id(requested: RequestedSession, hooks: HookReceiver) -> str:
+    if has_deliveries(requested.store, requested.visible, requested.name, requested.requester):
+        return requested.name
+    if requested.requester.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(requested.name):
+        return requested.name
+    return requested.get().row.session_id or ""
 
 
 def _view(delivery: HookDelivery) -> HookEventItem:

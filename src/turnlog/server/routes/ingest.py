@@ -30,16 +30,16 @@ from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.errors import UploadError
+from turnlog.ingest import upload_protocol as protocol
+from turnlog.ingest.machine import MACHINE_TAKEN, MACHINE_UNASSIGNED
 from turnlog.ingest.spool import is_delivery_id
 from turnlog.ingest.upload_protocol import (
     LARGEST_BODY,
-    PROTOCOL,
     HookUpload,
     ServerSession,
     decode_hooks,
-    tell_session,
 )
-from turnlog.ingest.upload_receiver import MACHINE_TAKEN, MACHINE_UNASSIGNED, SessionAnswer, UploadAnswer
+from turnlog.ingest.upload_receiver import SessionAnswer, UploadAnswer
 from turnlog.server.errors import RequestError
 from turnlog.server.processes import end_child, start_child
 from turnlog.server.requests import GivenMachines, GivenStore, describe_body, integer, query
@@ -255,14 +255,14 @@ def get_ingest_state(
     visible = caller.own
     if session is not None:
         known = find_known(store, visible, session)
-        found = () if known is None or known.origin != origin else (tell_session(known),)
-        return IngestState(protocol=PROTOCOL, sessions=found)
+        found = () if known is None or known.origin != origin else (protocol.to_server_session(known),)
+        return protocol.IngestState(protocol=protocol.PROTOCOL, sessions=found)
     sessions = store.list_known(visible, origin)
     left = dropwhile(lambda known: after is not None and known.key <= after, sessions)
     page = list(islice(left, limit + 1))
-    return IngestState(
-        protocol=PROTOCOL,
-        sessions=tuple(map(tell_session, page[:limit])),
+    return protocol.IngestState(
+        protocol=protocol.PROTOCOL,
+        sessions=tuple(map(protocol.to_server_session, page[:limit])),
         next=page[limit - 1].key if len(page) > limit else None,
         forgotten=tuple(each.key for each in store.list_tombstones(visible)) if after is None else (),
     )

@@ -22,6 +22,7 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
+from turnlog.messages import view
 from turnlog.server.messages import CallBar, build_strip
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.session_states import (
@@ -41,7 +42,7 @@ from turnlog.server.session_states import (
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
-from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, head_of, view
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, one_line
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -200,7 +201,7 @@ def _view_card(
         _find_input(store, name, watch.find_scope(session), state),
         facts,
         key=session.key,
-        title=None if title is None else head_of(title),
+        title=None if title is None else one_line(title),
         git_branch=row.branches[-1] if row.branches else None,
         model=facts.model,
         agents=_list_running(records) if state.phase is not AgentPhase.ENDED and row.agents else (),
@@ -269,7 +270,7 @@ def _fill_card(
         session_id=name,
         project=project,
         since=_moment(state.since_ns),
-        detail=None if state.detail is None else head_of(state.detail),
+        detail=None if state.detail is None else one_line(state.detail),
         options=_list_options(state, given, facts),
         step=_view_step(state, given, facts, project),
         process=watch.find_process(session_id),
@@ -292,7 +293,7 @@ def _list_running(records: SessionRecords) -> tuple[BoardAgent, ...]:
             BoardAgent(
                 id=clean_text(agent.id),
                 type=clean_optional(agent.type),
-                title=None if agent.description is None else head_of(agent.description),
+                title=None if agent.description is None else one_line(agent.description),
                 since=find_moment(calls[0].started if calls else None),
             )
         )
@@ -321,7 +322,7 @@ def _view_step(
         told = facts.titles.get(state.tool_use_id, "")
     return BoardStep(
         tool_name=clean_text(state.tool_name),
-        title=head_of(told),
+        title=one_line(told),
         since=_moment(state.tool_since_ns),
         call_id=clean_optional(state.tool_use_id),
     )
@@ -341,7 +342,7 @@ def _find_error(state: SessionState) -> str | None:
         return "Its process ended while it was working"
     if state.why is not WaitReason.FAILED:
         return None
-    return head_of(state.detail) if state.detail else "The turn ended with an error"
+    return one_line(state.detail) if state.detail else "The turn ended with an error"
 
 
 def _moment(ns: int | None) -> datetime | None:
@@ -446,7 +447,7 @@ def _view_kept(
             moments = _list_moments(records, state.column) if fold is None else list(fold.moments)
             return moments, _view_card(store, watch, session, records, state)
 
-    moments, card = watch.recall(
+    moments, card = watch.get_or_build(
         session.key,
         (session.revision, shown, state, watch.find_process(name), fold and (fold.last_ns, fold.count)),
         build,

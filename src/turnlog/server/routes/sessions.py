@@ -10,18 +10,29 @@ Money in usage reports is text, digit for digit.
 
 from __future__ import annotations
 
+import asyncio
+import re
+import threading
+import time
+from bisect import bisect_right
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from functools import partial
+from itertools import accumulate
 from typing import Annotated, Any
 
+from anyio import to_thread
 from litestar import Request, get, patch
 from litestar.di import NamedDependency, Provide
 from litestar.params import JSONBody, RawBody, SkipValidation
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
+from turnlog.errors import SearchCancelledError
+from turnlog.instants import find_moment
+from turnlog.server import audit, requests
 from turnlog.server.audit import GivenSession, get_session
-from turnlog.server.errors import ErrorDetail, InvalidRequestError
+from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
 from turnlog.server.requests import (
     Cursor,
     GivenScope,
@@ -34,7 +45,7 @@ from turnlog.server.requests import (
     parse_moment,
     query,
 )
-from turnlog.server.security.callers import LINKED, GivenCaller
+from turnlog.server.security.callers import LINKED, CallerKind, GivenCaller
 from turnlog.server.sessions import (
     Marks,
     Projects,
@@ -46,8 +57,10 @@ from turnlog.server.sessions import (
     view_session,
 )
 from turnlog.server.state_watch import GivenWatch
-from turnlog.server.values import build_resume, clean_text
+from turnlog.server.values import build_resume, clean_text, fill_clean, one_line
 from turnlog.shapes import fill
+from turnlog.store.account_model import Action
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.lists import (
     LONGEST_NAME,
     LONGEST_NOTE,
@@ -57,9 +70,15 @@ from turnlog.store.lists import (
     SessionFilter,
     SessionOrder,
 )
-from turnlog.store.model import Visibility
+from turnlog.store.model import Scope, SessionAccess, Visibility
+from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, parse_query
+from turnlog.store.search.matcher import Snippet
+from turnlog.store.search.paging import Hit as Found
+from turnlog.store.search.paging import SearchOrder, SearchPage
 from turnlog.store.usage_cells import Span, find_zone
 from turnlog.store.usage_report import Breakdown, Grouping, UsageQuery, UsageReport, build_report
+from turnlog.transcripts.kinds import Role
+from turnlog.transcripts.lines.passages import PassageKind
 
 ME = "me"
 """Stands for whoever asks."""
@@ -302,3 +321,173 @@ def get_usage(
         most=top,
     )
     return build_report(store.read_usage(visible), query)
+
+
+class Mark(Struct, frozen=True, gc=False, kw_only=True):
+    """A matching part of a snippet, in characters (not UTF-16 units)."""
+
+    start: int
+    end: int
+
+
+class Hit(Struct, frozen=True, gc=False, kw_only=True):
+    """A passage that matches, and exactly where it is."""
+
+    kind: PassageKind
+    session: str | None
+    """The session's key; None for a hook delivery of a session that is not known."""
+    session_id: str
+    project: str | None
+    title: str | None
+    source: str | None
+    message: int | None
+    """The index of its message, among those of its file."""
+    message_uuid: str | None
+    call: int | None
+    tool: str | None
+    role: Role | None
+    model: str | None
+    agent_id: str | None
+    is_error: bool
+    created_at: datetime | None
+    snippet: str
+    marks: tuple[Mark, ...]
+    person: str | None | UnsetType = UNSET
+    """The owner of the session; absent where there is only one person."""
+    machine: str | UnsetType = UNSET
+    """The machine the session comes from; absent like `person`."""
+
+
+class Hits(Struct, frozen=True, gc=False, kw_only=True):
+    """A page of hits."""
+
+    items: tuple[Hit, ...]
+    next: str | None
+    """Pass it as `cursor` to continue; None at the end."""
+    unreadable: int
+    """Texts that may be hits, but could not be read: the archive is damaged."""
+
+
+_ESCAPE = re.compile(
+    r"""
+    \x1b\[[0-?]*[ -/]*(?:[@-~]|(?=…|$))             # CSI, perhaps cut off at the end
+    | \x1b\][^\x07\x1b]*(?:\x07|\x1b\\|(?=…|$)|$)?  # OSC
+    | \x1b[PX^_][^\x1b]*(?:\x1b\\)?                 # DCS and the like
+    | \x1b[ -/]*[0-~]?                              # two characters, and an escape alone
+    | (?<=^…)\[[\d;]+m                              # the end of one that was cut off
+    """,
+    re.VERBOSE,
+)
+
+
+def strip_escapes(snippet: Snippet) -> Snippet:
+    """Return a snippet without terminal escapes; its marks stay with what they mark."""
+    found = [match.span() for match in _ESCAPE.finditer(snippet.text)]
+    if not found:
+        return snippet
+    starts = [start for start, _ in found]
+    gone = [0, *accumulate(end - start for start, end in found)]
+
+    def move(place: int) -> int:
+        before = bisect_right(starts, place)
+        inside = max(0, found[before - 1][1] - place) if before else 0
+        return place - gone[before] + inside
+
+    marks = [(move(start), move(end)) for start, end in snippet.marks]
+    return Snippet(_ESCAPE.sub("", snippet.text), tuple(mark for mark in marks if mark[0] < mark[1]))
+
+
+_PATIENCE = 30.0
+"""Seconds; a scan of everything takes a few on a large archive."""
+_Owners = dict[str, SessionAccess]
+"""Whose sessions are whose, by their keys."""
+
+
+@get("/api/search")
+async def search(
+    request: Request[Any, Any, Any],
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
+    requester: audit.GivenRequester,
+    q: Annotated[str, query("The query, as described in docs/guide.md.", min_length=1, max_length=LONGEST)],
+    order: Annotated[SearchOrder, query("The order.")] = SearchOrder.NEWEST,
+    limit: Annotated[int, requests.integer("The maximum number of hits.", least=1, most=100)] = 20,
+    cursor: Annotated[
+        str | None, query("Where to continue: `next` from the previous response.", max_length=200)
+    ] = None,
+    typing: Annotated[bool, query("Whether the last word may be incomplete.")] = False,
+) -> Hits:
+    """Find passages, each with its exact message. `person:me` is the caller."""
+    query, name = parse_query(q, typing=typing), requester.caller.name
+    query = query if name is None else replace(query, root=_name_me(query.root, name))
+    gone, deadline = threading.Event(), time.monotonic() + _PATIENCE
+    ask = partial(
+        store.search,
+        visible,
+        query,
+        order=order,
+        limit=limit,
+        cursor=cursor,
+        cancelled=lambda: gone.is_set() or time.monotonic() > deadline,
+    )
+    # No task group: it would wrap whatever the search raises.
+    watch = asyncio.create_task(_notice_leaving(request, gone))
+    try:
+        page = await to_thread.run_sync(ask, abandon_on_cancel=True)
+        owners: _Owners = {}
+        if requester.caller.kind is not CallerKind.OPERATOR:
+            owners = await to_thread.run_sync(_note_found, store, visible, requester, page)
+        items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
+        return Hits(items=items, next=page.next, unreadable=page.unreadable)
+    except SearchCancelledError:
+        raise RequestError(503, "too_slow", "The search took too long; narrow it down") from None
+    finally:
+        gone.set()
+        watch.cancel()
+
+
+async def _notice_leaving(request: Request[Any, Any, Any], gone: threading.Event) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+
+
+def _note_found(
+    store: MaintainedStore, visible: Scope, requester: audit.Requester, page: SearchPage
+) -> _Owners:
+    """Record the sessions that are about to be shown, known from files or hooks, and return their owners."""
+    keys = dict.fromkeys(hit.session for hit in page.hits if hit.session is not None)
+    owners = {access.key: access for access in store.list_access(visible, keys)}
+    looks = [audit.ViewedSession(key, owners[key].person if key in owners else None) for key in keys]
+    requester.record_views(looks, Action.SEARCHED)
+    for session_id in dict.fromkeys(hit.session_id for hit in page.hits if hit.session is None):
+        audit.has_deliveries(store, visible, session_id, requester, Action.SEARCHED)
+    return owners
+
+
+def _name_me(node: Node, name: str) -> Node:
+    match node:
+        case Filter(name="person"):
+            return replace(node, values=tuple(name if each == ME else each for each in node.values))
+        case Not():
+            return replace(node, part=_name_me(node.part, name))
+        case And() | Or():
+            return replace(node, parts=tuple(_name_me(part, name) for part in node.parts))
+    return node
+
+
+def _view(hit: Found, owner: SessionAccess | None) -> Hit:
+    snippet = strip_escapes(hit.snippet)
+    return fill_clean(
+        Hit,
+        hit,
+        kind=PassageKind(hit.kind),
+        title=None if hit.title is None else one_line(hit.title),
+        message_uuid=hit.message_id,
+        role=None if hit.role is None else Role(hit.role),
+        created_at=find_moment(hit.time),
+        snippet=snippet.text,
+        marks=tuple(Mark(start=start, end=end) for start, end in snippet.marks),
+        person=UNSET if owner is None else owner.person,
+        machine=UNSET if owner is None else owner.origin,
+    )

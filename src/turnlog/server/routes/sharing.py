@@ -16,7 +16,15 @@ from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import LinkPreview, build_preview
-from turnlog.server.audit import GivenSession, GivenVisit, Visit, build_entry, get_own, may_change
+from turnlog.messages import view
+from turnlog.server.audit import (
+    GivenRequester,
+    GivenSession,
+    Requester,
+    build_entry,
+    get_own,
+    may_change,
+)
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import (
     GivenAccounts,
@@ -28,7 +36,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_text, head_of, view
+from turnlog.server.values import clean_text, one_line
 from turnlog.shapes import fill, fill_dated
 from turnlog.store.account_model import Action
 from turnlog.store.accounts import Accounts
@@ -175,29 +183,33 @@ def _view_access(
 
 @get("/api/sessions/{id:str}/access", sync_to_thread=True)
 def get_access(
-    asked: GivenSession,
+    requested: GivenSession,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Return who may see a session, and why."""
-    session = asked.get()
-    found = _find(asked.store, asked.visible, session.key)
-    return _view_access(asked.store, accounts, asked.visible, found, asked.visit.caller)
+    session = requested.get()
+    found = _find(requested.store, requested.visible, session.key)
+    return _view_access(requested.store, accounts, requested.visible, found, requested.requester.caller)
 
 
 @put("/api/sessions/{id:str}/access", sync_to_thread=True)
 def change_access(
-    asked: GivenSession,
+    requested: GivenSession,
     data: JSONBody[AccessChange],
     body: RawBody,
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Set who may see a session; its owner and admins may do this."""
     wanted = decode_body(body, AccessChange)
-    session = asked.get_own("Only the owner and admins can change who sees this session")
-    changed = asked.store.set_visibility(asked.visible, [session.key], wanted.visibility)
-    _record_changes(asked.visit, changed, wanted.visibility)
+    session = requested.get_own("Only the owner and admins can change who sees this session")
+    changed = requested.store.set_visibility(requested.visible, [session.key], wanted.visibility)
+    _record_changes(requested.requester, changed, wanted.visibility)
     return _view_access(
-        asked.store, accounts, asked.visible, _find(asked.store, asked.visible, session.key), asked.visit.caller
+        requested.store,
+        accounts,
+        requested.visible,
+        _find(requested.store, requested.visible, session.key),
+        requested.requester.caller,
     )
 
 
@@ -207,12 +219,12 @@ def change_accesses(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    visit: GivenVisit,
+    requester: GivenRequester,
 ) -> ChangedAccess:
     """Set who may see several sessions; those of other people are left out."""
     wanted = decode_body(body, AccessChanges)
     changed = store.set_visibility(visible, wanted.keys, wanted.visibility)
-    _record_changes(visit, changed, wanted.visibility)
+    _record_changes(requester, changed, wanted.visibility)
     return ChangedAccess(changed=tuple(each.key for each in changed))
 
 
@@ -223,11 +235,13 @@ def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
     return found
 
 
-def _record_changes(visit: Visit, changed: Sequence[SessionAccess], chosen: Visibility | None) -> None:
+def _record_changes(requester: Requester, changed: Sequence[SessionAccess], chosen: Visibility | None) -> None:
     told = [f"by the rules: {each.visibility}" if chosen is None else str(chosen) for each in changed]
-    visit.audit.record(
+    requester.audit.record(
         [
-            build_entry(visit.caller, Action.VISIBILITY_CHANGED, each.person, session=each.key, detail=detail)
+            build_entry(
+                requester.caller, Action.VISIBILITY_CHANGED, each.person, session=each.key, detail=detail
+            )
             for each, detail in zip(changed, told, strict=True)
         ]
     )
@@ -245,13 +259,13 @@ def set_rule(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    visit: GivenVisit,
+    requester: GivenRequester,
 ) -> RulePreview:
     """Set or remove a rule, and return for how many sessions this changes who sees them."""
     wanted = decode_body(body, RuleChange)
     sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
-    visit.record(Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")
+    requester.record(Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")
     return RulePreview(sessions=sessions)
 
 
@@ -287,21 +301,21 @@ def preview_link(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    visit: GivenVisit,
+    requester: GivenRequester,
     context: GivenContext,
 ) -> LinkPreview:
     """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkPreviewRequest)
-    session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
+    session = get_own(store, visible, wanted.session, requester, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
     return view(
         LinkPreview,
         found,
-        title=head_of(found.title),
+        title=one_line(found.title),
         tools=tuple((clean_text(name), times) for name, times in found.tools),
         files=tuple(map(clean_text, found.files)),
-        excerpts=tuple(map(head_of, found.excerpts)),
+        excerpts=tuple(map(one_line, found.excerpts)),
     )
 
 
@@ -311,7 +325,7 @@ def create_link(
     body: RawBody,
     store: GivenStore,
     visible: GivenScope,
-    visit: GivenVisit,
+    requester: GivenRequester,
     accounts: GivenAccounts,
 ) -> CreatedLink:
     """Create an address that shows strangers a session in its current state, without secrets.
@@ -319,17 +333,17 @@ def create_link(
     Its owner and admins may do this. The address is shown only once.
     """
     wanted = decode_body(body, NewLinkRequest)
-    session = get_own(store, visible, wanted.session, visit, _NOT_OWN)
+    session = get_own(store, visible, wanted.session, requester, _NOT_OWN)
     title = session.marks.name or session.row.title or name_session(session)
     link, secret = accounts.create_link(
         session.key,
-        title=head_of(title),
-        created_by=visit.caller.name,
+        title=one_line(title),
+        created_by=requester.caller.name,
         expires_ns=time.time_ns() + int(wanted.days * _DAY_NS),
         words=wanted.words,
     )
     try:
-        visit.record(Action.LINK_CREATED, session.person, link=link.id, session=link.session)
+        requester.record(Action.LINK_CREATED, session.person, link=link.id, session=link.session)
     except RequestError:
         accounts.revoke_link(link.id)
         raise
@@ -341,11 +355,11 @@ def revoke_link(
     id: Annotated[str, PathParameter(description="`id` of a link.", max_length=100)],
     store: GivenStore,
     visible: GivenScope,
-    visit: GivenVisit,
+    requester: GivenRequester,
     accounts: GivenAccounts,
 ) -> None:
     """Revoke a link: nobody can use it from now on, including those who are viewing it."""
-    caller = visit.caller
+    caller = requester.caller
     link = next((each for each in accounts.list_links() if each.id == id), None)
     access = None if link is None else find_access(store, visible, link.session)
     person = None if access is None else access.person
@@ -354,4 +368,4 @@ def revoke_link(
         raise NotFoundError("There is no such link")
     if link.revoked_ns is None:
         accounts.revoke_link(link.id)
-        visit.record(Action.LINK_REVOKED, person, link=link.id, session=link.session)
+        requester.record(Action.LINK_REVOKED, person, link=link.id, session=link.session)

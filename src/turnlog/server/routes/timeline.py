@@ -13,6 +13,8 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
+from turnlog.messages import view
+from turnlog.server import values
 from turnlog.server.audit import GivenSession
 from turnlog.server.messages import Message
 from turnlog.server.requests import (
@@ -20,16 +22,7 @@ from turnlog.server.requests import (
 )
 from turnlog.server.routes.messages import WINDOW, GivenWindow
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import (
-    LONGEST_SHOWN,
-    cut,
-    cut_json,
-    fit,
-    head_of,
-    read_each,
-    read_lines,
-    view,
-)
+from turnlog.server.values import LONGEST_SHOWN, cut, fit, read_each
 from turnlog.server.windows import find_window, view_window
 from turnlog.transcripts.actions import HookRun, merge_runs, read_hook_line, report_of
 from turnlog.transcripts.conversation.messages import Rule
@@ -195,8 +188,8 @@ def list_notes(
         if line.type in _NOTED and line.number not in shown
     }
     notes: dict[int | None, list[NoteEntry]] = {}
-    for number, line in read_lines(chapter, found).items():
-        text, at = head_of(report_of(line.entry)), bisect_right(firsts, number) - 1
+    for number, line in values.read_lines(chapter, found).items():
+        text, at = values.one_line(report_of(line.entry)), bisect_right(firsts, number) - 1
         if text:
             message = rows[at].index if at >= 0 else None
             record = found[number]
@@ -270,7 +263,7 @@ def _read_context(text: str | None) -> Raw | None:
         msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    return cut_json(Raw(data))
+    return values.limit_json(Raw(data))
 
 
 @get("/api/sessions/{id:str}/timeline", opt=LINKED, dependencies=WINDOW, sync_to_thread=True)

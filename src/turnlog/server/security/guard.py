@@ -187,7 +187,7 @@ def is_secure(connection: _Connection, public_url: str | None) -> bool:
     return None not in (asked, public) and _fill_in(asked) == _fill_in(public)
 
 
-def name_cookie(secure: bool) -> str:
+def cookie_name(secure: bool) -> str:
     """Return what the cookie is called."""
     return f"{_SECURE}{_NAME}" if secure else _NAME
 
@@ -301,7 +301,7 @@ async def _find_caller(connection: _Connection, auth: AuthContext, *, token_only
     if given is not None:
         return await _find_bearer(connection, auth, given)
     if not token_only:
-        if has_session(connection, auth.keeper):
+        if has_owner_cookie(connection, auth.keeper):
             return OPERATOR
         user = await find_logged_in(connection, auth)
         if user is not None:
@@ -310,7 +310,7 @@ async def _find_caller(connection: _Connection, auth: AuthContext, *, token_only
 
 
 async def _find_bearer(connection: _Connection, auth: AuthContext, given: str) -> Caller:
-    check_wait(connection, auth.failures)
+    check_rate_limit(connection, auth.failures)
     scheme, _, token = given.partition(" ")
     token = token.strip()
     if scheme.lower() == "bearer":
@@ -344,14 +344,14 @@ async def find_logged_in(connection: _Connection, auth: AuthContext) -> User | N
     if not may_use_cookies(str(connection.scope.get("method")), list(connection.scope["headers"])):
         return None
     secure = is_secure(connection, auth.public_url)
-    for value in list_cookies(connection, name_cookie(secure)):
+    for value in list_cookies(connection, cookie_name(secure)):
         user = await asyncio.to_thread(auth.accounts.find_by_session, value)
         if user is not None:
             return user
     return None
 
 
-def check_wait(connection: _Connection, failures: FailureLimit) -> None:
+def check_rate_limit(connection: _Connection, failures: FailureLimit) -> None:
     """Raise `RequestError` if this client was wrong too often to be asked again."""
     wait = failures.find_wait(_name_client(connection, failures))
     if wait:
@@ -369,7 +369,7 @@ def note_failure(connection: _Connection, failures: FailureLimit) -> None:
 
 def check_attempt(connection: _Connection, failures: FailureLimit, correct: Callable[[], bool]) -> None:
     """Raise `RequestError` if a secret is wrong, or if this client was wrong too often to be asked again."""
-    check_wait(connection, failures)
+    check_rate_limit(connection, failures)
     if not correct():
         note_failure(connection, failures)
         raise _refuse_alone()
@@ -381,7 +381,7 @@ def check_owner(connection: _Connection) -> None:
         raise RequestError(403, "another_user", "This server belongs to another user")
 
 
-def has_session(connection: _Connection, keeper: TokenKeeper) -> bool:
+def has_owner_cookie(connection: _Connection, keeper: TokenKeeper) -> bool:
     """Tell whether a request comes from our page in a browser that its owner opened."""
     if is_stranger(connection.scope["state"], _TRUSTED):
         return False

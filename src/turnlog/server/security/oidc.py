@@ -34,7 +34,7 @@ from joserfc.jwk import KeySet
 from msgspec import Struct
 
 from turnlog.config import OidcSettings
-from turnlog.server.security.providers import Confirmed, RefusedLoginError
+from turnlog.server.security.providers import ConfirmedIdentity, RefusedLoginError
 from turnlog.store.account_model import Identity, PendingLogin
 
 _SECONDS = 10.0
@@ -202,7 +202,9 @@ class OidcProvider:
         )
         return address
 
-    async def finish(self, login: PendingLogin, code: str, issuer: str | None, redirect_uri: str) -> Confirmed:
+    async def finish(
+        self, login: PendingLogin, code: str, issuer: str | None, redirect_uri: str
+    ) -> ConfirmedIdentity:
         """Return who came back with a code; raises `RefusedLoginError`."""
         metadata = await self._find_metadata()
         is_told = metadata.authorization_response_iss_parameter_supported
@@ -213,7 +215,7 @@ class OidcProvider:
         person = _read(claims)
         if person.email is None and metadata.userinfo_endpoint is not None and tokens.access_token:
             person = await self._ask_more(metadata.userinfo_endpoint, tokens, person)
-        return Confirmed(
+        return ConfirmedIdentity(
             identity=Identity(metadata.issuer, person.sub),
             email=person.email or "",
             # Some providers write it as text.

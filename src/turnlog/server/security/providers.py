@@ -31,8 +31,8 @@ class RefusedLoginError(Exception):
         super().__init__(reason)
 
 
-class Confirmed(Struct, frozen=True, gc=False, kw_only=True):
-    """Who somebody is, by the word of a provider."""
+class ConfirmedIdentity(Struct, frozen=True, gc=False, kw_only=True):
+    """An identity that a provider has confirmed."""
 
     identity: Identity
     email: str = ""
@@ -47,7 +47,9 @@ class Provider(Protocol):
     async def begin(self, login: PendingLogin, redirect_uri: str) -> str:
         """Return the address to which a browser is sent; raises `RefusedLoginError`."""
 
-    async def finish(self, login: PendingLogin, code: str, issuer: str | None, redirect_uri: str) -> Confirmed:
+    async def finish(
+        self, login: PendingLogin, code: str, issuer: str | None, redirect_uri: str
+    ) -> ConfirmedIdentity:
         """Return who came back with a code; raises `RefusedLoginError`."""
 
 
@@ -64,8 +66,8 @@ def load_provider(settings: OidcSettings | None, secret: str | None) -> Provider
     return provider
 
 
-def admit(
-    accounts: Accounts, confirmed: Confirmed, settings: OidcSettings, at_ns: int
+def identify_user(
+    accounts: Accounts, confirmed: ConfirmedIdentity, settings: OidcSettings, at_ns: int
 ) -> tuple[User, list[AuditEntry]]:
     """Return who somebody is here, and what to record of it; raises `RefusedLoginError`.
 
@@ -98,7 +100,7 @@ def _bind(accounts: Accounts, user: User, identity: Identity) -> None:
         raise RefusedLoginError("unknown", str(error)) from error
 
 
-def _add(accounts: Accounts, confirmed: Confirmed, settings: OidcSettings) -> User:
+def _add(accounts: Accounts, confirmed: ConfirmedIdentity, settings: OidcSettings) -> User:
     if not settings.create_users:
         raise RefusedLoginError("unknown", "nobody here has the address")
     for name in _list_names(confirmed.email):
