@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
+from command_line import run, run_here
 from postgres_server import make_database
+from turnlog.testing.builders import make_line
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 
@@ -62,4 +63,44 @@ def test_a_server_that_is_not_there_is_one_line(env: dict[str, str], tmp_path: P
     assert ran.returncode != 0
     [line] = ran.stderr.decode().splitlines()
     assert "cannot be reached" in line
+    assert "s3cret" not in line
+
+
+def test_bytes_go_to_blobs_when_the_environment_says_so(env: dict[str, str], tmp_path: Path) -> None:
+    path = Path(env["CLAUDE_CONFIG_DIR"], "projects", "-p", f"{SESSION}.jsonl")
+    path.write_bytes(b"".join(make_line(n, session_id=SESSION, requestId=f"{n:05}" * 900) for n in range(300)))
+    ask(env, "sync")
+    assert "blobs" not in json.loads(ask(env, "status", "--json"))
+    [line] = run_here("blobs", env=env).stderr.decode().splitlines()
+    assert "TURNLOG_BLOBS" in line
+    env["TURNLOG_BLOBS"] = str(tmp_path / "blobs")
+    ask(env, "sync")
+    moved = json.loads(ask(env, "blobs", "--json"))
+    files = [each for each in (tmp_path / "blobs").rglob("*") if each.is_file()]
+    assert moved["blob_bytes"] == sum(each.stat().st_size for each in files) > 0
+    told = json.loads(ask(env, "status", "--json"))
+    assert (told["blobs"], told["blob_bytes"]) == (str(tmp_path / "blobs"), moved["blob_bytes"])
+    assert f"in blobs: {tmp_path / 'blobs'}" in ask(env, "status")
+    assert {"state": "ok", "subject": "blobs", "message": f"{tmp_path / 'blobs'} is reachable"} in json.loads(
+        run_here("doctor", "--json", env=env).stdout
+    )
+    ask(env, "verify")
+    files[0].write_bytes(b"")
+    assert "is damaged" in ask(env, "verify", status=1)
+    ask(env, "verify", "--repair")
+    ask(env, "forget", SESSION, "--yes")
+    ask(env, "blobs")
+    assert [each for each in (tmp_path / "blobs").rglob("*") if each.is_file()] == []
+    del env["TURNLOG_BLOBS"]
+    assert "TURNLOG_BLOBS must say where" in run_here("sync", env=env).stderr.decode()
+
+
+def test_a_bucket_that_is_away_is_one_line_without_its_keys(env: dict[str, str]) -> None:
+    env["TURNLOG_BLOBS"] = "s3://key:s3cret@bytes/x?endpoint=http://127.0.0.1:9&region=us-east-1"
+    path = Path(env["CLAUDE_CONFIG_DIR"], "projects", "-p", f"{SESSION}.jsonl")
+    path.write_bytes(b"".join(make_line(n, session_id=SESSION, requestId=f"{n:05}" * 900) for n in range(300)))
+    ran = run_here("sync", env=env)
+    assert ran.returncode != 0
+    [line] = ran.stderr.decode().splitlines()
+    assert "s3://bytes/x cannot be reached" in line
     assert "s3cret" not in line

@@ -13,9 +13,10 @@ from postgres_server import make_archive
 from server_app import Served, serving
 from turnlog.ingest.pipeline import sync
 from turnlog.store.accounts import open_accounts
+from turnlog.store.blobs import FolderBlobs
 from turnlog.store.catalogue.postgres import PostgresConnection
 from turnlog.store.catalogue.sqlite import SqliteConnection
-from turnlog.store.model import ServerPlace, StorePlace
+from turnlog.store.model import BlobPlace, ServerPlace, StorePlace
 from turnlog.store.opening import open_store
 from turnlog.testing.builders import make_line, make_lines
 from turnlog.transcripts import locate_sessions
@@ -27,9 +28,12 @@ _KNOWN = 5
 and the answers."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "blobs"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorePlace:
-    return tmp_path / "turnlog.db" if request.param == "sqlite" else ServerPlace(make_archive(), tmp_path)
+    if request.param == "sqlite":
+        return tmp_path / "turnlog.db"
+    blobs = BlobPlace(str(tmp_path / "blobs")) if request.param == "blobs" else None
+    return ServerPlace(make_archive(), tmp_path, blobs=blobs)
 
 
 @pytest.fixture
@@ -86,3 +90,20 @@ def test_a_window_takes_a_few_statements_however_many_files_and_frames_there_are
         assert sum("CAST(data AS" in each for each in first) <= 2  # sealed frames, and those behind them
         # The server looks for changes meanwhile: its own statements may be among them.
         assert min(len(list_asked(around)) for _ in range(10)) == _KNOWN
+
+
+@pytest.mark.parametrize("place", ["blobs"], indirect=True)
+def test_a_window_takes_two_requests_for_blobs_and_none_when_it_was_asked_for_before(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def get(blobs: FolderBlobs, name: str, run: Any = FolderBlobs.get) -> Any:
+        asked.append(name.partition("/")[0])
+        return run(blobs, name)
+
+    monkeypatch.setattr(FolderBlobs, "get", get)
+    for expected in (["segments", "frames"], []):
+        asked.clear()
+        assert len(api.get("/api/sessions/session-1/messages?limit=10&around=40").json["items"]) == 10
+        assert asked == expected

@@ -29,7 +29,7 @@ from turnlog.ingest.retention import build_retention_report, list_managed_settin
 from turnlog.server.notifications import Sent, list_targets, send_test
 from turnlog.store.account_model import UserRole
 from turnlog.store.accounts import find_file, open_accounts
-from turnlog.store.model import LOCAL, StorePlace, home_of, is_made
+from turnlog.store.model import LOCAL, StorePlace, find_blob_place, home_of, is_made
 from turnlog.store.opening import check_quickly, find_holder, open_store
 from turnlog.transcripts.session_files import list_config_dirs, path_text
 
@@ -116,6 +116,8 @@ def _check_store(place: StorePlace) -> Iterator[Finding]:
         yield Finding(State.FAIL, "store", f"{damage[0]}; `turnlog verify` shows what can be repaired")
     else:
         yield Finding(State.OK, "store", "made by this version; a quick check found no damage")
+    if (blobs := find_blob_place(place)) is not None:
+        yield Finding(State.OK, "blobs", f"{path_text(str(blobs))} is reachable")
 
 
 def _check_accounts(place: StorePlace) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The archive as a whole: `turnlog verify` and `upgrade`, `backup` and `restore`, `forget` and `prune`.
+"""The archive as a whole: `turnlog verify`, `upgrade` and `blobs`, `backup`, `restore`, `forget` and `prune`.
 
 Commands that forget sessions list what will be removed, ask for confirmation, and list the backups that still
 have it.
@@ -20,7 +20,7 @@ from turnlog.cli.accounts import note_forgotten
 from turnlog.cli.export import describe, list_files
 from turnlog.cli.files import require_file
 from turnlog.cli.output import Output, output_options, show_progress
-from turnlog.cli.stores import find_session, open_archive, upgrade_first
+from turnlog.cli.stores import find_session, needs_upgrade, open_archive, upgrade_first
 from turnlog.cli.terminal import (
     FOUND_PROBLEMS,
     MisuseError,
@@ -31,7 +31,6 @@ from turnlog.cli.terminal import (
     yes_option,
 )
 from turnlog.config import Settings
-from turnlog.errors import FormerStoreError, OlderStoreError
 from turnlog.export.files import restore_session
 from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
@@ -43,8 +42,8 @@ from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.accounts import check_accounts
 from turnlog.store.interface import KnownSession, MaintainedStore, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL, StorePlace, find_blob_place, is_made
-from turnlog.store.opening import open_store, open_upgrade
+from turnlog.store.model import LOCAL, find_blob_place, is_made
+from turnlog.store.opening import measure_blobs, measure_store, open_upgrade
 from turnlog.transcripts.session_files import path_text
 
 
@@ -170,8 +169,8 @@ def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool,
     """
     settings = output.settings
     if not is_made(settings.place):
-        raise NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
-    if not is_former(settings.place):
+        raise terminal.NothingFoundError(f"nothing is archived yet in {settings.home}; run `turnlog sync`")
+    if not needs_upgrade(settings.place):
         document = UpgradeDocument(upgraded=False)
         lines = ["The archive is up to date."]
     elif dry_run:
@@ -189,17 +188,14 @@ def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool,
     output.show(document, lines)
 
 
-def is_former(place: StorePlace) -> bool:
-    """Tell whether there is an archive of an earlier version."""
-    if isinstance(place, Path) and not place.exists():
-        return False
-    try:
-        open_store(place, read_only=True).close()
-    except FormerStoreError:
-        return True
-    except OlderStoreError:  # which whoever opens it for writing brings up
-        return False
-    return False
+class BlobsDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog blobs --json` prints."""
+
+    blobs: str
+    """Where they are."""
+    blob_bytes: int
+    store_bytes: int
+    """In the database."""
 
 
 @click.command(
@@ -223,6 +219,15 @@ def blobs_command(output: Output) -> None:
         raise terminal.MisuseError(
             "this archive has no blobs: set TURNLOG_STORE to a server, and TURNLOG_BLOBS"
         )
+    with open_archive(settings, writing=True, existing=True) as store, show_progress("Moving"):
+        store.maintain(Maintenance.MOVE)
+    document = BlobsDocument(
+        blobs=path_text(str(place)),
+        blob_bytes=measure_blobs(settings.place),
+        store_bytes=measure_store(settings.place),
+    )
+    told = f"{document.blobs}: {document.blob_bytes:,} bytes, {document.store_bytes:,} in the database"
+    output.show(document, [terminal.clean_line(told)])
 
 
 class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import click
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from turnlog.cli.accounts import opened_accounts
 from turnlog.cli.output import Output, output_options
@@ -18,8 +18,8 @@ from turnlog.ingest.machine import Exclusion, read_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings
 from turnlog.shapes import fill
 from turnlog.store.interface import KnownSession, count_known
-from turnlog.store.model import LOCAL
-from turnlog.store.opening import measure_store
+from turnlog.store.model import LOCAL, find_blob_place
+from turnlog.store.opening import measure_blobs, measure_store
 from turnlog.transcripts.session_files import path_text
 
 
@@ -34,6 +34,9 @@ class StatusDocument(Struct, frozen=True, gc=False, kw_only=True):
     bytes: int
     """As they were, of the newest generations."""
     store_bytes: int
+    blobs: str | UnsetType = UNSET
+    """Where bytes and segments are, if not in the database."""
+    blob_bytes: int | UnsetType = UNSET
     lines: int
     last_change: int
     """The last entry of the feed."""
@@ -57,11 +60,14 @@ def status_command(output: Output) -> None:
     settings = output.settings
     with open_archive(settings) as store, opened_accounts(settings) as accounts:
         known = list(store.list_known(LOCAL))
+        place = find_blob_place(settings.place)
         document = fill(
             StatusDocument,
             count_known(known),
             store=path_text(str(settings.place)),
             store_bytes=measure_store(settings.place),
+            blobs=UNSET if place is None else path_text(str(place)),
+            blob_bytes=UNSET if place is None else measure_blobs(settings.place),
             last_change=store.read_feed(LOCAL).last,
             users=len(accounts.list_users()) if accounts.has_users() else 0,
             warning=_find_danger(known, settings),
@@ -84,6 +90,7 @@ def _describe(document: StatusDocument) -> list[str]:
         f"{document.only_here:,} of them exist only in the archive",
         f"{size_text(document.bytes)} originally, {size_text(document.store_bytes)} in the archive",
         document.store,
+        *([f"{size_text(document.blob_bytes or 0)} in blobs: {document.blobs}"] if document.blobs else []),
         *([f"shared by a team, with {plural(document.users, 'user')}"] if document.users else []),
         *([] if document.warning is None else [clean_line(document.warning)]),
     ]

@@ -13,48 +13,16 @@ for each of four operations, spec 004 one for what came before and one for the r
 `CompactionEntry`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
+
+from msgspec import UNSET, Raw, UnsetType, field
 
 from turnlog.messages import metadata
 from turnlog.messages.attachments import Attachment
-from turnlog.messages.base import (
-    UNSET,
-    Camel,
-    Number,
-    Open,
-    OpenEnum,
-    Raw,
-    Snake,
-    TypeEnum,
-    UnknownTagged,
-    UnsetType,
-    field,
-)
+from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, TypeEnum, UnknownTagged
 from turnlog.messages.envelope import Envelope, PermissionMode
 from turnlog.messages.message import Message, MessageOrigin, Usage
-from turnlog.messages.metadata import (
-    ApiRequest,
-    ApiRequestBlob,
-    ApiRequestShape,
-    ArtifactAutoreactLedger,
-    ArtifactCommentMonitor,
-    AtisLatch,
-    ContentReplacement,
-    DevMods,
-    FrameLink,
-    HistorySuppression,
-    JournalFailed,
-    JournalLaunched,
-    JournalResult,
-    JournalStarted,
-    QueueOperation,
-    SavedHookContext,
-    TelemetryLatch,
-    ToolsUsed,
-    TurnEnd,
-)
+from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.system import CompactMetadata, SystemNotice, SystemSubtype
 from turnlog.messages.tool_io.planning import TodoItem
 
@@ -459,23 +427,23 @@ MetadataEntry = (
     | metadata.FileHistorySnapshot
     | metadata.FileHistoryDelta
     | QueueOperation
-    | ContentReplacement
-    | SavedHookContext
-    | TurnEnd
-    | FrameLink
-    | ArtifactAutoreactLedger
-    | ArtifactCommentMonitor
-    | AtisLatch
-    | ApiRequest
-    | ApiRequestShape
-    | ApiRequestBlob
-    | ToolsUsed
-    | TelemetryLatch
-    | HistorySuppression
-    | DevMods
-    | JournalLaunched
-    | JournalStarted
-    | JournalResult
-    | JournalFailed
+    | metadata.ContentReplacement
+    | metadata.SavedHookContext
+    | metadata.TurnEnd
+    | metadata.FrameLink
+    | metadata.ArtifactAutoreactLedger
+    | metadata.ArtifactCommentMonitor
+    | metadata.AtisLatch
+    | metadata.ApiRequest
+    | metadata.ApiRequestShape
+    | metadata.ApiRequestBlob
+    | metadata.ToolsUsed
+    | metadata.TelemetryLatch
+    | metadata.HistorySuppression
+    | metadata.DevMods
+    | metadata.JournalLaunched
+    | metadata.JournalStarted
+    | metadata.JournalResult
+    | metadata.JournalFailed
 )
 Entry = ConversationEntry | SystemEntry | MetadataEntry | UnknownEntry

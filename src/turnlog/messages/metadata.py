@@ -8,8 +8,6 @@ names its shape and its messages: the first `keep` of the request that is its `b
 of it repeats what the conversation's own lines say: it is never counted, and never shown as a message.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from turnlog.messages.base import UNSET, Camel, Number, OpenEnum, Raw, Snake, UnsetType, field
@@ -18,58 +16,15 @@ from turnlog.messages.envelope import Envelope, PermissionMode
 from turnlog.messages.message import Message, OutputConfig
 
 __all__ = [
-    "AgentColor",
-    "AgentName",
-    "AgentSetting",
-    "AiTitle",
-    "ApiRequest",
-    "ApiRequestBlob",
-    "ApiRequestParams",
-    "ApiRequestShape",
-    "ArtifactAutoreactLedger",
-    "ArtifactCommentMonitor",
-    "ArtifactMonitorState",
-    "ArtifactReactState",
-    "AtisLatch",
-    "BridgeSession",
-    "CacheMark",
-    "ContentReplacement",
-    "ContinuedIn",
-    "CostBasis",
-    "CostState",
-    "CustomTitle",
-    "DevMods",
-    "FileBackup",
-    "FileHistoryDelta",
-    "FileHistorySnapshot",
-    "FileSnapshot",
-    "ForkContextRef",
-    "FrameLink",
-    "HistorySuppression",
-    "JournalFailed",
-    "JournalLaunched",
-    "JournalResult",
-    "JournalStarted",
-    "LastPrompt",
-    "Mode",
-    "ModelUsage",
-    "PermissionModeChange",
-    "PrLink",
-    "QueueAction",
-    "QueueOperation",
-    "Relocated",
-    "Replacement",
-    "RequestPrompt",
-    "SavedHookContext",
-    "Summary",
-    "Tag",
-    "TelemetryLatch",
-    "ThinkingParams",
-    "ToolsUsed",
-    "TurnEnd",
-    "WorktreeSession",
-    "WorktreeState",
-]
+    "AgentColor", "AgentName", "AgentSetting", "AiTitle", "ApiRequest", "ApiRequestBlob", "ApiRequestParams",
+    "ApiRequestShape", "ArtifactAutoreactLedger", "ArtifactCommentMonitor", "ArtifactMonitorState",
+    "ArtifactReactState", "AtisLatch", "BridgeSession", "CacheMark", "ContentReplacement", "ContinuedIn",
+    "CostBasis", "CostState", "CustomTitle", "DevMods", "FileBackup", "FileHistoryDelta", "FileHistorySnapshot",
+    "FileSnapshot", "ForkContextRef", "FrameLink", "HistorySuppression", "JournalFailed", "JournalLaunched",
+    "JournalResult", "JournalStarted", "LastPrompt", "Mode", "ModelUsage", "PermissionModeChange", "PrLink",
+    "QueueAction", "QueueOperation", "Relocated", "Replacement", "RequestPrompt", "SavedHookContext", "Summary",
+    "Tag", "TelemetryLatch", "ThinkingParams", "ToolsUsed", "TurnEnd", "WorktreeSession", "WorktreeState",
+]  # fmt: skip
 
 
 class _Metadata(Envelope, tag_field="type"):

@@ -3,6 +3,9 @@
 Frames of 512 KiB are a fifth of the text they hold and open in half a millisecond; smaller ones compress
 worse, larger ones make every read dearer. They end behind a newline where one is near, so that most lines are
 in one frame. No engine is involved: any process can cut frames, and any archive can keep them.
+
+Where an archive keeps compressed bytes elsewhere (`turnlog.store.blobs`), the name of the blob stands in their
+place; compressed bytes begin with other ones.
 """
 
 from __future__ import annotations

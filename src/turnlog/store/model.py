@@ -20,11 +20,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from hashlib import blake2b
+from math import inf, nan
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class SourceKind(StrEnum):
@@ -247,6 +249,11 @@ def find_access(store: PeopleStore, scope: Scope, key: str) -> SessionAccess | N
 
 STORE_SETTING = "TURNLOG_STORE"
 """The name in the environment that says on which server a store is."""
+BLOBS_SETTING = "TURNLOG_BLOBS"
+"""That of where such a store keeps bytes and segments, unless in its tables."""
+GRACE_SETTING = "TURNLOG_BLOBS_GRACE"
+"""That of for how many hours blobs stay that nothing refers to any more."""
+PLACE_SETTINGS = STORE_SETTING, BLOBS_SETTING, GRACE_SETTING
 
 ARCHIVE_SCHEMA = "turnlog_archive"
 """Where a server has the archive."""
@@ -280,6 +287,8 @@ class ServerPlace(Struct, frozen=True):
     home: Path
     schema: str = ARCHIVE_SCHEMA
     """Which has the tables."""
+    blobs: BlobPlace | None = None
+    """None if the tables have everything."""
 
     def __str__(self) -> str:
         """Return the address as it may be shown: without a password."""
@@ -329,4 +338,33 @@ def parse_address(address: str, home: Path) -> ServerPlace:
 def find_place(env: Mapping[str, str], home: Path) -> ServerPlace | None:
     """Return the place on a server that the environment names, None if it names none; raises `ValueError`."""
     address = env.get(STORE_SETTING)
-    return parse_address(address, home) if address else None
+    return replace(parse_address(address, home), blobs=find_blobs(env)) if address else None
+
+
+def find_blobs(env: Mapping[str, str]) -> BlobPlace | None:
+    """Return where the environment says that blobs are; raises `ValueError`, which does not repeat it."""
+    address = env.get(BLOBS_SETTING)
+    if not address:
+        return None
+    if not env.get(STORE_SETTING):
+        raise ValueError(f"An archive in a file has all of it there; blobs need {STORE_SETTING}=postgresql://…")
+    scheme, has_scheme, _ = address.partition("://")
+    if has_scheme and scheme not in ("s3", "file"):
+        raise ValueError("Expected s3://bucket/prefix, or a folder's path, got something else")
+    try:
+        hours = float(env.get(GRACE_SETTING) or 24)
+    except ValueError:
+        hours = nan
+    if not 0 <= hours < inf:
+        raise ValueError(f"Expected hours in {GRACE_SETTING}, got {env[GRACE_SETTING]!r}")
+    return BlobPlace(address, hours)
+
+
+def name_place(env: Mapping[str, str], place: StorePlace) -> dict[str, str]:
+    """Return an environment in which `find_place` finds a place: it may hold a password, and arguments show."""
+    named = {name: value for name, value in env.items() if name not in PLACE_SETTINGS}
+    if isinstance(place, ServerPlace):
+        named[STORE_SETTING] = place.address
+        if place.blobs is not None:
+            named |= {BLOBS_SETTING: place.blobs.address, GRACE_SETTING: str(place.blobs.grace_hours)}
+    return named

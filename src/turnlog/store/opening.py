@@ -53,6 +53,13 @@ def measure_store(place: StorePlace) -> int:
         return engine.measure()
 
 
+def measure_blobs(place: StorePlace) -> int:
+    """Return how many bytes the store at a place has in blobs."""
+    engine = find_engine(place, read_only=True)
+    with closing(engine.database):
+        return 0 if engine.blobs is None else int(engine.blobs.measure())
+
+
 def check_quickly(place: StorePlace) -> list[str]:
     """Return what is wrong with the store at a place, at a glance; raises `StoreError`."""
     engine = find_engine(place, read_only=True)

@@ -63,6 +63,9 @@ class Connection(Protocol):
     def change_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Do a statement once for each row of values."""
 
+    def load(self, cells: Sequence[bytes]) -> list[bytes | ValueError]:
+        """Return what cells have, in blobs too; what is missing or damaged there as an error."""
+
     def lock(self, name: str) -> None:
         """Wait until no other transaction has this lock; it is let go when the transaction ends."""
 

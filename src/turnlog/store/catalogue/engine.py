@@ -44,6 +44,10 @@ class Engine(Protocol):
     def index(self) -> TextIndex:
         """What is searched."""
 
+    @property
+    def blobs(self) -> Any:
+        """The `BlobKeeper`; None if the tables have everything."""
+
     def listen(self) -> ChangeListener | None:
         """Return what tells of changes whoever writes them; None where one has to look for them."""
 

@@ -31,10 +31,12 @@ from psycopg.sql import SQL, Identifier
 from psycopg.sql import Literal as SqlLiteral
 
 from turnlog.errors import BusyStoreError, FormerStoreError, LostStoreError, OlderStoreError, StoreError
+from turnlog.store.blobs import BlobReader
 from turnlog.store.catalogue.database import MONTH_BITS, Row, Steps, Values, is_word
 from turnlog.store.catalogue.schema import ViewerTerms, build_hook_events, build_view, list_views
 from turnlog.store.catalogue.sqlite import read_empty
-from turnlog.store.model import Scope, Viewer
+from turnlog.store.frames import is_name
+from turnlog.store.model import BLOBS_SETTING, Scope, Viewer
 
 T = TypeVar("T")
 
@@ -90,8 +92,9 @@ class PostgresConnection:
 
     engine: Literal["sqlite", "postgresql"] = "postgresql"
 
-    def __init__(self, name: str, driver: psycopg.Connection[Row]) -> None:
+    def __init__(self, name: str, driver: psycopg.Connection[Row], blobs: BlobReader | None = None) -> None:
         self._name = name
+        self._blobs = blobs
         self.driver: Any = driver
         self.cache: dict[str, Any] = {}
         self.rows_changed = 0
@@ -113,6 +116,14 @@ class PostgresConnection:
                 self.rows_changed += cursor.rowcount
         except (psycopg.Error, ValueError, OverflowError) as error:
             raise translate_error(self._name, error) from error
+
+    def load(self, cells: Sequence[bytes]) -> list[bytes | ValueError]:
+        """Return what cells have, in blobs too; what is missing or damaged there as an error."""
+        if self._blobs is not None:
+            return self._blobs.load(cells)
+        if any(map(is_name, cells)):
+            raise StoreError(f"The archive in {self._name} has bytes in blobs; {BLOBS_SETTING} must say where")
+        return [*cells]
 
     def lock(self, name: str) -> None:
         """Wait until no other transaction has this lock; it is let go when the transaction ends."""
@@ -163,7 +174,14 @@ class PostgresDatabase:
     """Tables in a schema of a database, which are made when they are first written to."""
 
     def __init__(
-        self, address: str, schema: str, steps: Steps, *, read_only: bool = False, has_views: bool = False
+        self,
+        address: str,
+        schema: str,
+        steps: Steps,
+        *,
+        read_only: bool = False,
+        has_views: bool = False,
+        blobs: BlobReader | None = None,
     ) -> None:
         self.address = address
         self.name = describe(address)
@@ -174,6 +192,7 @@ class PostgresDatabase:
         self._schema = schema
         self._steps = steps
         self._has_views = has_views
+        self.blobs = blobs
         self._is_ready = False
         self._is_closed = False
         self._local = threading.local()
@@ -304,6 +323,8 @@ class PostgresDatabase:
         """Let go of all connections; what other threads ask just now may fail."""
         self._is_closed = True
         self._pool.close()
+        if self.blobs is not None:
+            self.blobs.close()
 
     def _has_tables(self) -> bool:
         """Look whether anything was ever written: before that, whoever only reads makes nothing."""
@@ -404,7 +425,7 @@ class PostgresDatabase:
     def _transacting(self, begin: str, *, is_written: bool = False) -> Iterator[PostgresConnection]:
         with translating(self.name):
             driver = self._begin(begin)
-            connection = PostgresConnection(self.name, driver)
+            connection = PostgresConnection(self.name, driver, self.blobs)
             try:
                 try:
                     yield connection
@@ -611,6 +632,7 @@ def translate_error(name: str, error: Exception) -> StoreError:
 
 
 _REASONS: tuple[tuple[type[psycopg.Error], type[StoreError], str], ...] = (
+    (psycopg.errors.ForeignKeyViolation, GoneBlobError, "no longer has such a blob"),
     (psycopg.errors.UniqueViolation, CollisionError, "already has other rows in that place"),
     (psycopg.errors.SerializationFailure, CollisionError, "was written by others at the same time"),
     (psycopg.errors.DeadlockDetected, CollisionError, "was written by others at the same time"),

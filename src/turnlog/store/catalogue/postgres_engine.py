@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ import psycopg
 from msgspec.structs import replace
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from turnlog.errors import BusyStoreError, NewerStoreError, StoreError
+from turnlog.errors import BusyStoreError, LostStoreError, NewerStoreError, StoreError
 from turnlog.store.account_backups import carry_over as carry_accounts_over
 from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.accounts import ACCOUNT_STEPS
+from turnlog.store.blobs import BlobReader, open_blobs
+from turnlog.store.catalogue.blobs import BlobKeeper, create_blob_tables
 from turnlog.store.catalogue.database import OnProgress, Steps
 from turnlog.store.catalogue.engine import (
     CarriedState,
@@ -54,7 +57,7 @@ from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerServer, check_facts, copy_facts, mark_state
 from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
-from turnlog.store.model import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, Scope, ServerPlace
+from turnlog.store.model import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, BLOBS_SETTING, Scope, ServerPlace
 from turnlog.store.search.postgres import PostgresTextIndex
 
 _COPY = re.compile(r"^COPY \S+ \((.*?)\) FROM stdin;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -84,7 +87,13 @@ def create_text_tables(connection: Any) -> None:
     PostgresTextIndex().create(connection)
 
 
-POSTGRES_STEPS = Steps(STEPS.subject, (*STEPS.migrations, create_text_tables))
+POSTGRES_STEPS = Steps(
+    STEPS.subject,
+    (*STEPS.migrations, create_text_tables),
+    refused={create_blob_tables.__name__: f"{{}} has bytes in blobs; {BLOBS_SETTING} must say where"},
+)
+BLOB_STEPS = replace(POSTGRES_STEPS, migrations=(*POSTGRES_STEPS.migrations, create_blob_tables), refused={})
+"""Those of an archive that has blobs: from the first of them on, whoever knows of none is refused."""
 
 
 class PostgresEngine:
@@ -93,8 +102,11 @@ class PostgresEngine:
     def __init__(self, place: ServerPlace, *, read_only: bool = False) -> None:
         self.place = place
         self.address = place.address
-        self.database = _open(place, read_only=read_only)
         self.index = PostgresTextIndex()
+        self.database = _open(place, read_only=read_only)
+        self.blobs: BlobKeeper | None = None
+        if place.blobs is not None and self.database.blobs is not None:
+            self.blobs = BlobKeeper(place.blobs, self.database.blobs, self.database)
 
     def listen(self) -> ChangeListener:
         """Return what tells of changes, whoever writes them."""
@@ -104,7 +116,10 @@ class PostgresEngine:
         """Do nothing: what the server has committed lasts."""
 
     def settle(self, *, is_new: bool) -> None:
-        """Do nothing: the server's files are its own affair."""
+        """Delete blobs that nobody needs any more: the server's own files are its affair."""
+        if self.blobs is not None:
+            with suppress(LostStoreError):  # the next one does it
+                self.blobs.collect()
 
     def purge(self) -> bool:
         """Write tables anew from which something was deleted; return False if one of them is in use."""
@@ -118,7 +133,12 @@ class PostgresEngine:
                     driver.execute(f"VACUUM (FULL, ANALYZE) {table}".encode())
                 except psycopg.errors.LockNotAvailable:
                     is_done = False
-            return is_done
+        if self.blobs is not None:
+            try:
+                self.blobs.sweep()
+            except LostStoreError:
+                is_done = False
+        return is_done
 
     def forget(self, work: Callable[[], Forgotten]) -> Forgotten:
         """Do what deletes, and leave nothing of it in the tables' files."""
@@ -131,10 +151,13 @@ class PostgresEngine:
 
     def list_flaws(self) -> list[Flaw]:
         """Return what the server knows to be wrong with its files."""
-        return [Flaw(None, message) for message in self.check_quickly()]
+        found = [] if self.blobs is None else [*self.blobs.list_flaws()]
+        return [*(Flaw(None, message) for message in self.check_quickly()), *found]
 
     def check_quickly(self) -> list[str]:
-        """Return what the server knows to be wrong with the database."""
+        """Return what the server knows to be wrong with the database; raises `StoreError` without its blobs."""
+        if self.blobs is not None:
+            self.blobs.check()
         query = "SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()"
         [(failures,)] = self.database.read(lambda connection: connection.execute(query))
         return [f"the server found {failures} damaged pages (checksum failures)"] if failures else []
@@ -183,9 +206,9 @@ class PostgresEngine:
 
     def check_backup(self, source: Path) -> None:
         """Raise `StoreError` for a file that is no backup of a store, damaged, or of a newer version."""
-        steps = {row["name"] for row in _read_table(source, "migrations") if row["is_additive"] == "0"}
-        unknown = sorted(steps - set(POSTGRES_STEPS.names))
-        if unknown:
+        steps = (row["name"] for row in _read_table(source, "migrations") if row["is_additive"] == "0")
+        known = POSTGRES_STEPS if self.place.blobs is None else BLOB_STEPS
+        if unknown := known.list_unknown(steps, str(source)):
             raise NewerStoreError(
                 f"{source} was made by a newer version of turnlog (it has {', '.join(unknown)})"
             )
@@ -198,7 +221,6 @@ class PostgresEngine:
         """Put a copy in the place of the tables; nothing is changed while others have the store open."""
         self.check_backup(source)
         self.database.close()
-        suffix = f"_before_restore_{time.strftime('%Y%m%d_%H%M%S')}"
         name = self.database.name
         with translating(name), closing(connect(self.address, "public")) as driver:
             if not _wait_alone(driver):
@@ -208,6 +230,7 @@ class PostgresEngine:
             listed = _run_program("pg_restore", None, "--list", os.fspath(source))
             has_accounts = re.search(rf" SCHEMA - {ACCOUNTS_SCHEMA}\b", listed) is not None
             replaced = [ARCHIVE_SCHEMA, ACCOUNTS_SCHEMA] if has_accounts else [ARCHIVE_SCHEMA]
+            suffix = _find_free_suffix(driver)
             moved = [schema for schema in replaced if _has_schema(driver, schema)]
             driver.execute(
                 f"DROP SCHEMA IF EXISTS {ARCHIVE_SCHEMA}_seen CASCADE".encode()
@@ -253,7 +276,11 @@ class PostgresEngine:
 
 
 def _open(place: ServerPlace, *, read_only: bool = False) -> PostgresDatabase:
-    return PostgresDatabase(place.address, place.schema, POSTGRES_STEPS, read_only=read_only, has_views=True)
+    blobs = None if place.blobs is None else BlobReader(open_blobs(place.blobs))
+    steps = POSTGRES_STEPS if blobs is None else BLOB_STEPS
+    return PostgresDatabase(
+        place.address, place.schema, steps, read_only=read_only, has_views=True, blobs=blobs
+    )
 
 
 _UPGRADING = 7
@@ -425,6 +452,14 @@ def _wait_alone(driver: psycopg.Connection[Any]) -> bool:
         if not count or time.monotonic() >= deadline:
             return not count
         time.sleep(0.05)
+
+
+def _find_free_suffix(driver: psycopg.Connection[Any]) -> str:
+    """Return what former schemas are called by, of which there may be some of the same second."""
+    base = f"_before_restore_{time.strftime('%Y%m%d_%H%M%S')}"
+    names = chain([base], (f"{base}_{number}" for number in count(2)))
+    schemas = ARCHIVE_SCHEMA, ACCOUNTS_SCHEMA
+    return next(name for name in names if not any(_has_schema(driver, schema + name) for schema in schemas))
 
 
 def _has_schema(driver: psycopg.Connection[Any], schema: str) -> bool:

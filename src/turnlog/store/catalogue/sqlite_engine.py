@@ -102,6 +102,8 @@ SQLITE_STEPS = Steps(
 class SqliteEngine:
     """A store in a file."""
 
+    blobs = None
+
     def __init__(self, path: Path, *, read_only: bool = False, options: Options | None = None) -> None:
         self.path = path
         self.database = SqliteDatabase(path, SQLITE_STEPS, options, read_only=read_only)

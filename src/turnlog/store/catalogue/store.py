@@ -61,6 +61,7 @@ from turnlog.transcripts.hooks import EVERY_DELIVERY, DeliveryFilter, HookDelive
 from turnlog.transcripts.usage.prices import Charger
 
 if TYPE_CHECKING:
+    from turnlog.store.catalogue.blobs import BlobKeeper
     from turnlog.transcripts.queries.sessions import SessionActions
 
 T = TypeVar("T")
@@ -134,6 +135,7 @@ class CatalogueStore:
         self._engine = engine
         self._database: Database = engine.database
         self._index = engine.index
+        self._blobs: BlobKeeper | None = engine.blobs
         self._archive = CatalogueArchive(self._database)
         self._segments = SegmentCache()
         self._charger = Charger()
@@ -422,7 +424,10 @@ class CatalogueStore:
         self, scope: Scope, source: str, generation: int, find: Callable[[int, int], bytes | None]
     ) -> int:
         """Put bytes back in the place of damaged ones that had the same digest; return how many frames."""
-        return self._change(repair_frames, scope, source, generation, find)
+        repaired = self._change(repair_frames, scope, source, generation, find)
+        if repaired and self._blobs is not None:
+            self._blobs.move_some([source], is_new=True)
+        return repaired
 
     def list_flaws(self, scope: Scope) -> list[Flaw]:
         """Return where the store contradicts itself."""
