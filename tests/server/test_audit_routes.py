@@ -64,7 +64,7 @@ def test_each_address_of_a_session_records_a_look(world: World) -> None:
         refused = (
             answer.status == 403 and answer.json["error"]["message"] == "This needs the server's own token"
         )
-        assert refused or kinds & {"looked", "exported"}, (method, path, answer.status, answer.body[:200])
+        assert refused or kinds & {"viewed", "exported"}, (method, path, answer.status, answer.body[:200])
 
 
 def world_user(world: World, number: int) -> tuple[str, str]:
@@ -77,7 +77,7 @@ def world_user(world: World, number: int) -> tuple[str, str]:
 def test_a_visit_is_one_entry_and_its_person_sees_it(world: World) -> None:
     for path in ("", "/messages", "/turns", "/timeline", "/calls"):
         assert world.get("cleo", f"/api/sessions/{SHARED.id}{path}").status == 200
-    [entry] = list_entries(world, "ben", who="cleo", action="looked")
+    [entry] = list_entries(world, "ben", who="cleo", action="viewed")
     assert (entry["who"], entry["person"]) == ("cleo", "ben")
     assert list_entries(world, "vera", who="cleo") == []
 
@@ -93,7 +93,7 @@ def test_one_s_own_sessions_and_what_is_hidden_are_not_recorded(world: World) ->
 def test_admins_are_recorded_too_also_for_what_only_hooks_told(world: World) -> None:
     assert world.get("ada", f"/api/sessions/{PRIVATE.id}").status == 200
     assert world.get("ada", f"/api/sessions/{HOOKED.id}/timeline").status == 200
-    looked = list_entries(world, "ben", who="ada", action="looked")
+    looked = list_entries(world, "ben", who="ada", action="viewed")
     assert HOOKED.id in {entry["session"] for entry in looked}
     assert {entry["person"] for entry in looked} == {"ben"}
     assert len(looked) == 2
@@ -101,9 +101,23 @@ def test_admins_are_recorded_too_also_for_what_only_hooks_told(world: World) -> 
 
 def test_what_a_search_shows_is_recorded(world: World) -> None:
     assert world.get("vera", f"/api/search?q={SHARED.secret}").json["items"]
-    [entry] = list_entries(world, "ben", who="vera", action="found")
+    [entry] = list_entries(world, "ben", who="vera", action="searched")
     assert entry["person"] == "ben"
     assert world.get("vera", f"/api/search?q={PRIVATE.secret}").json["items"] == []
+
+
+def test_actions_are_asked_for_by_their_former_names_too(world: World) -> None:
+    world.get("vera", f"/api/sessions/{SHARED.id}")
+    world.get("vera", f"/api/search?q={SHARED.secret}")
+    former = world.get("ben", "/api/audit?who=vera&action=looked&action=found")
+    today = world.get("ben", "/api/audit?who=vera&action=viewed&action=searched")
+    assert former.json == today.json
+    assert {entry["action"] for entry in today.json["entries"]} == {"viewed", "searched"}
+    address = "/api/audit?who=vera&action=viewed&action=searched"
+    assert former.headers["warning"] == f'299 - "this address is now {address}"'
+    assert former.headers["link"] == f'<{address}>; rel="successor-version"'
+    assert "warning" not in today.headers
+    assert world.get("ben", "/api/audit?action=lookedat").status == 422
 
 
 def test_the_operator_is_not_recorded(world: World) -> None:

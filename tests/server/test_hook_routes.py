@@ -7,9 +7,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from server_app import Answer, Served, serving
@@ -33,6 +35,14 @@ class Hooked:
         found = served.app.hooks
         assert isinstance(found, HookReceiver)
         self.receiver = found
+        self._database = home / "turnlog.db"
+
+    @contextmanager
+    def unwritable(self) -> Iterator[None]:
+        """Let nobody write to the archive meanwhile."""
+        with closing(apsw.Connection(str(self._database))) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
 
     def post(self, payload: bytes | dict[str, Any], delivery: str | None = None) -> Answer:
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
@@ -65,14 +75,13 @@ def hooked(tmp_path: Path) -> Iterator[Hooked]:
     store.close()
 
 
-def test_a_delivery_is_on_the_disk_when_it_is_answered(hooked: Hooked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(hooked.receiver._importer), "wake", lambda self: None)
-    hooked.receiver._importer.stop()  # type: ignore[union-attr]
-    answer = hooked.post(event("Stop"), f"{NOW}-a1")
+def test_a_delivery_is_on_the_disk_when_it_is_answered(hooked: Hooked) -> None:
+    with hooked.unwritable():
+        answer = hooked.post(event("Stop"), f"{NOW}-a1")
+        [name] = os.listdir(hooked.spool.folder)
+        frames = hooked.spool.read(name)
     assert answer.status == 200
     assert answer.json == {"delivery_id": f"{NOW}-a1", "kept": "archive"}
-    [name] = os.listdir(hooked.spool.folder)
-    frames = hooked.spool.read(name)
     assert frames is not None
     assert [(frame.delivery_id, frame.received_ns) for frame in frames] == [(f"{NOW}-a1", NOW)]
 
@@ -115,7 +124,7 @@ def test_a_delivery_that_comes_again_is_kept_and_told_once(hooked: Hooked) -> No
 @pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 10_000])
 def test_what_cannot_be_read_is_kept_aside_and_counted(hooked: Hooked, payload: bytes) -> None:
     answer = hooked.post(payload, f"{NOW}-bad")
-    assert (answer.status, answer.json) == (200, {"delivery_id": f"{NOW}-bad", "kept": "aside"})
+    assert (answer.status, answer.json) == (200, {"delivery_id": f"{NOW}-bad", "kept": "quarantine"})
     assert (hooked.spool.folder / "aside" / f"{NOW}-bad.json").read_bytes() == payload
     metrics = hooked.served.get("/metrics").body.decode()
     assert 'turnlog_hooks_received_total{kept="aside"} 1.0' in metrics
@@ -208,16 +217,13 @@ def test_events_have_the_shape_of_the_spec(hooked: Hooked) -> None:
     assert hooked.events("session-1", "?first=1&limit=2") == expected[1:3]
 
 
-def test_an_event_is_seen_at_once_though_the_store_cannot_be_written(
-    hooked: Hooked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hooked.receiver._importer.stop()  # type: ignore[union-attr]
-    hooked.post(event("PreToolUse", tool_name="Bash"), f"{NOW}-1")
-    hooked.store.add_deliveries(LOCAL, [])
-    hooked.post(event("Notification", notification_type="auth_success"), f"{NOW}-2")
-    hooked.post(event("Stop"), f"{NOW + 1}-3")
-    assert [each["eventName"] for each in hooked.events("session-1")] == ["PreToolUse", "Stop"]
-    assert hooked.store.count_deliveries(LOCAL) == 0
+def test_an_event_is_seen_at_once_though_the_store_cannot_be_written(hooked: Hooked) -> None:
+    with hooked.unwritable():
+        hooked.post(event("PreToolUse", tool_name="Bash"), f"{NOW}-1")
+        hooked.post(event("Notification", notification_type="auth_success"), f"{NOW}-2")
+        hooked.post(event("Stop"), f"{NOW + 1}-3")
+        assert [each["eventName"] for each in hooked.events("session-1")] == ["PreToolUse", "Stop"]
+        assert hooked.store.count_deliveries(LOCAL) == 0
 
 
 def test_a_session_that_nobody_knows_is_not_found(hooked: Hooked) -> None:

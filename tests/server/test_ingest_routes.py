@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from ingest.pushed_store import check_sound
 from server_app import Answer, Served, serving
-from turnlog.export.conversation import learn_session
 from turnlog.ingest.change_check import match_known
 from turnlog.ingest.pusher import collect_changes, identify_session
 from turnlog.ingest.upload_protocol import (
@@ -34,9 +33,10 @@ from turnlog.ingest.upload_protocol import (
     UploadedDelivery,
     digest_of,
     encode_upload,
+    from_server_session,
 )
 from turnlog.server.errors import RequestError
-from turnlog.server.routes.ingest import UploadProcess
+from turnlog.server.uploader import UploadProcess
 from turnlog.store.interface import KnownSession, MaintainedStore, find_known, read_all
 from turnlog.store.model import LOCAL, Place
 from turnlog.store.opening import open_store
@@ -88,7 +88,7 @@ class Machine:
 
 
 def learn(state: object, origin: str) -> KnownSession:
-    return learn_session(msgspec.json.decode(json.dumps(state), type=ServerSession), origin)
+    return from_server_session(msgspec.json.decode(json.dumps(state), type=ServerSession), origin)
 
 
 def read_results(answer: Answer) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from litestar import get, post
 
 from server_app import CORE, Answer, Served, serving
 from turnlog.errors import ConfigError
-from turnlog.server.security.guard import FailureLimit, find_owner, is_stranger, list_trusted
+from turnlog.server.security.guard import FailureLimit, find_peer_uid, is_other_user, list_own_uids
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
 
 
@@ -310,16 +310,16 @@ TABLE = """\
 def test_the_system_tells_who_is_at_the_other_end(tmp_path: Path) -> None:
     (tmp_path / "tcp").write_text(TABLE)
     server = ("127.0.0.1", 0x2276)
-    assert find_owner(("127.0.0.1", 0xC350), server, tmp_path) == 1001
-    assert find_owner(("127.0.0.1", 0xC351), server, tmp_path) is None
-    assert find_owner(("192.0.2.1", 0xC350), server, tmp_path) is None
-    assert find_owner(("::1", 0xC350), ("::1", 0x2276), tmp_path) is None, "there is no such table"
-    assert find_owner(None, server, tmp_path) is None
-    assert find_owner(("testclient", 1), server, tmp_path) is None
-    assert not is_stranger({}, frozenset({1}))
-    assert is_stranger({"peer": 2}, frozenset({1}))
-    assert list_trusted({}) == {0, os.geteuid()}
-    assert (1234 in list_trusted({"SUDO_UID": "1234"})) is (os.geteuid() == 0)
+    assert find_peer_uid(("127.0.0.1", 0xC350), server, tmp_path) == 1001
+    assert find_peer_uid(("127.0.0.1", 0xC351), server, tmp_path) is None
+    assert find_peer_uid(("192.0.2.1", 0xC350), server, tmp_path) is None
+    assert find_peer_uid(("::1", 0xC350), ("::1", 0x2276), tmp_path) is None, "there is no such table"
+    assert find_peer_uid(None, server, tmp_path) is None
+    assert find_peer_uid(("testclient", 1), server, tmp_path) is None
+    assert not is_other_user({}, frozenset({1}))
+    assert is_other_user({"peer": 2}, frozenset({1}))
+    assert list_own_uids({}) == {0, os.geteuid()}
+    assert (1234 in list_own_uids({"SUDO_UID": "1234"})) is (os.geteuid() == 0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell")
@@ -330,7 +330,7 @@ def test_it_tells_so_over_ipv6_too() -> None:
         pytest.skip("no IPv6 here")
     with listening, socket.create_connection(listening.getsockname()[:2]) as made:
         client, server = made.getsockname()[:2], made.getpeername()[:2]
-        assert find_owner(client, server) == os.geteuid()
+        assert find_peer_uid(client, server) == os.geteuid()
 
 
 def test_too_many_failures_are_not_answered_any_more(tmp_path: Path) -> None:
@@ -375,17 +375,17 @@ def test_clients_are_told_apart_by_their_networks() -> None:
     clock = Clock()
     limit = FailureLimit(1, 60.0, clock)
     limit.note("2001:db8::1")
-    assert limit.find_wait("2001:db8::ffff") == 60.0
-    assert limit.find_wait("2001:db8:0:1::1") == 0.0
-    assert limit.find_wait("192.0.2.1") == 0.0
+    assert limit.find_delay("2001:db8::ffff") == 60.0
+    assert limit.find_delay("2001:db8:0:1::1") == 0.0
+    assert limit.find_delay("192.0.2.1") == 0.0
     limit.note("192.0.2.1")
-    assert limit.find_wait("192.0.2.1") == 60.0
-    assert limit.find_wait("192.0.2.2") == 0.0
+    assert limit.find_delay("192.0.2.1") == 60.0
+    assert limit.find_delay("192.0.2.2") == 0.0
 
 
 def test_only_so_many_clients_are_remembered() -> None:
     limit = FailureLimit(1)
     for number in range(2000):
         limit.note(f"client {number}")
-    assert limit.find_wait("client 0") == 0.0
-    assert limit.find_wait("client 1999") > 0.0
+    assert limit.find_delay("client 0") == 0.0
+    assert limit.find_delay("client 1999") > 0.0

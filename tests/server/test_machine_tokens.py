@@ -20,14 +20,7 @@ from turnlog.ingest.push_client import PushClient, SessionResult
 from turnlog.ingest.push_collector import SpooledHooks
 from turnlog.ingest.pusher import collect_changes, identify_session
 from turnlog.ingest.spool import Spool, make_delivery_id
-from turnlog.ingest.upload_protocol import (
-    CHUNK,
-    PROTOCOL,
-    HookUpload,
-    Machine,
-    Upload,
-    UploadedDelivery,
-)
+from turnlog.ingest.upload_protocol import CHUNK, PROTOCOL, HookUpload, Machine, Upload, UploadedDelivery
 from turnlog.store.account_model import TokenKind, UserRole
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import StoredSession
@@ -103,7 +96,7 @@ class Pushed:
 
     def refuse(self, code: str, work: Callable[[], object]) -> None:
         """Something is refused, and nothing is written."""
-        before = self.settle()
+        before = self.combine_states()
         with pytest.raises(PushError) as refused:
             work()
         assert (refused.value.status, refused.value.code) == (403, code)

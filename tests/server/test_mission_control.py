@@ -332,7 +332,7 @@ def test_a_fold_that_goes_on_is_the_fold_of_all(store: MaintainedStore, place: P
         told.hook(names[number % 5], 2000 - number, tool_name="Bash", tool_use_id=f"t{number // 5}")
         if number % 97 == 0:
             watch.find_hook_state("one")
-    kept, fresh = watch.find_fold("one"), StateWatch(store).find_fold("one")
+    kept, fresh = watch.find_hook_history("one"), StateWatch(store).find_hook_history("one")
     assert kept is not None
     assert fresh is not None
     assert (kept.status, kept.moments, kept.last_ns) == (fresh.status, fresh.moments, fresh.last_ns)

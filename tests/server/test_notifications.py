@@ -19,17 +19,17 @@ import pytest
 from msgspec.structs import replace
 
 from board_scenarios import Told
-from command_line import run
+from command_line import run_here
 from server_app import Served, serving
 from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.notifications import (
-    Notice,
+    Notification,
     Notifier,
     SendError,
     Webhook,
     build_command,
-    build_notice,
-    build_test_notice,
+    build_notification,
+    build_test_notification,
     find_occasion,
 )
 from turnlog.server.requests import ServerContext
@@ -131,7 +131,7 @@ def test_that_it_waits_is_told_to_who_does_not_hear_of_ends() -> None:
 def test_a_webhook_is_told_no_more_than_is_said() -> None:
     with listening_on() as listener:
         address = f"{listener.url.replace('://', '://ada:s%20ecret@')}/hook?token=x"
-        Webhook(address).send(build_notice(Occasion.WAITS, ASKS))
+        Webhook(address).send(build_notification(Occasion.WAITS, ASKS))
         path, headers, body = listener.got.get(timeout=PATIENCE)
     assert path == "/hook?token=x"
     assert headers["Authorization"] == "Basic YWRhOnMgZWNyZXQ="
@@ -152,7 +152,7 @@ def test_a_webhook_is_told_no_more_than_is_said() -> None:
 def test_nobody_is_followed_elsewhere(status: int, again: bool) -> None:
     with listening_on(status) as listener:
         with pytest.raises(SendError, match=f"it responded with {status}") as caught:
-            Webhook(listener.url).send(build_test_notice())
+            Webhook(listener.url).send(build_test_notification())
         assert caught.value.again is again
         listener.got.get(timeout=PATIENCE)
         assert listener.got.empty()
@@ -162,9 +162,9 @@ def test_a_webhook_that_hangs_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         with pytest.raises(SendError, match="did not respond"):
-            Webhook(address, timeout=0.2).send(build_test_notice())
+            Webhook(address, timeout=0.2).send(build_test_notification())
     with pytest.raises(SendError, match="cannot be reached"):
-        Webhook(address, timeout=0.2).send(build_test_notice())
+        Webhook(address, timeout=0.2).send(build_test_notification())
 
 
 class Kept:
@@ -173,12 +173,12 @@ class Kept:
     name = "kept"
 
     def __init__(self, refusals: int = 0, *, again: bool = True) -> None:
-        self.got: queue.Queue[Notice] = queue.Queue()
+        self.got: queue.Queue[Notification] = queue.Queue()
         self.attempts = 0
         self._refusals = refusals
         self._again = again
 
-    def send(self, notice: Notice) -> None:
+    def send(self, notice: Notification) -> None:
         self.attempts += 1
         if self.attempts <= self._refusals:
             raise SendError("not now", again=self._again)
@@ -257,7 +257,7 @@ def test_nothing_is_started_for_nobody() -> None:
 
 def test_titles_are_no_programs() -> None:
     nasty = replace(
-        build_notice(Occasion.WAITS, ASKS),
+        build_notification(Occasion.WAITS, ASKS),
         text='"; do shell script "rm -rf ~" --<b>&\x1b[31m\n-x',
         project="$(id) `id`",
     )
@@ -364,11 +364,11 @@ def test_the_api_says_who_is_told_without_secrets(store: MaintainedStore, tmp_pa
 
 def test_the_command_line_tries_them(tmp_path: Path) -> None:
     env = {"TURNLOG_HOME": os.fspath(tmp_path)}
-    nobody = run("notify", "test", env=env)
+    nobody = run_here("notify", "test", env=env)
     assert (nobody.returncode, nobody.stdout.startswith(b"Nobody would be notified: ")) == (1, True)
     with listening_on(200, 404) as listener:
         (tmp_path / "config.toml").write_text(f'[notifications]\nwebhooks = ["{listener.url}/hook"]\n')
-        fine, refused = run("notify", "test", env=env), run("notify", "test", "--json", env=env)
+        fine, refused = run_here("notify", "test", env=env), run_here("notify", "test", "--json", env=env)
         assert listener.got.get(timeout=PATIENCE)[2]["event"] == "test"
     assert (fine.returncode, fine.stdout) == (0, f"{listener.url}/hook: sent\n".encode())
     assert refused.returncode == 1
@@ -377,6 +377,6 @@ def test_the_command_line_tries_them(tmp_path: Path) -> None:
 
 def test_the_desktop_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[notifications]\ndesktop = true\n")
-    told = run("notify", "test", env={"TURNLOG_HOME": os.fspath(tmp_path), "PATH": os.fspath(tmp_path)})
+    told = run_here("notify", "test", env={"TURNLOG_HOME": os.fspath(tmp_path), "PATH": os.fspath(tmp_path)})
     assert told.returncode == 1
     assert told.stdout.startswith(b"desktop: ")

@@ -24,7 +24,7 @@ EVERYBODY = LINKED | {"machine", "nobody"}
 ROUTES = {
     "POST /api/access": WRITERS,
     "GET /api/archive": PERSONS,
-    "POST /api/archive/tombstones/{session_id:str}/lift": WRITERS,
+    "DELETE /api/archive/tombstones/{session_id:str}": WRITERS,
     "GET /api/archive/verify": ADMINS,
     "POST /api/archive/verify": ADMINS,
     "GET /api/audit": PERSONS,

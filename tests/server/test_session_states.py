@@ -12,28 +12,28 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from turnlog.cli.accounts import name_state
-from turnlog.export.secret_patterns import settle
 from turnlog.server.routes.mission_control import find_compaction, find_limit
 from turnlog.server.session_states import (
     Column,
+    ColumnChange,
     Evidence,
     Interval,
     LastKind,
     LastMessage,
     ListedState,
-    Moment,
     OpenCall,
     ProcessState,
     SessionState,
     SpanKind,
     Transcript,
     build_intervals,
-    clip,
+    clip_intervals,
+    combine_states,
     find_column,
     infer_state,
     read_question,
     sum_waits,
+    to_listed_state,
 )
 from turnlog.server.state_watch import find_processes
 from turnlog.transcripts.agent_status import AgentPhase, WaitReason
@@ -143,23 +143,23 @@ def test_hooks_count_unless_the_transcript_knows_of_something_later(
     process: ProcessState,
     expected: SessionState | None,
 ) -> None:
-    assert settle(hooks, transcript, process, NOW) == expected
+    assert combine_states(hooks, transcript, process, NOW) == expected
 
 
 def test_whose_process_is_gone_has_ended() -> None:
     for hooks, cut_off in ((WORKS, True), (ASKS, False)):
-        found = settle(hooks, EARLIER, ProcessState.GONE, NOW)
+        found = combine_states(hooks, EARLIER, ProcessState.GONE, NOW)
         assert found is not None
         assert (found.phase, found.cut_off, found.since_ns) == (AgentPhase.ENDED, cut_off, NOW - 60 * SECOND)
 
 
 def test_nobody_works_for_hours_without_a_sign_unless_the_process_lives() -> None:
     later = NOW + 7200 * SECOND
-    forgotten = settle(WORKS, None, ProcessState.UNKNOWN, later)
+    forgotten = combine_states(WORKS, None, ProcessState.UNKNOWN, later)
     assert forgotten is not None
     assert forgotten.phase is AgentPhase.IDLE
-    assert settle(WORKS, None, ProcessState.ALIVE, later) == WORKS
-    assert settle(ASKS, None, ProcessState.UNKNOWN, later) == ASKS
+    assert combine_states(WORKS, None, ProcessState.ALIVE, later) == WORKS
+    assert combine_states(ASKS, None, ProcessState.UNKNOWN, later) == ASKS
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,16 @@ def test_nobody_works_for_hours_without_a_sign_unless_the_process_lives() -> Non
     ],
 )
 def test_a_state_in_a_word(known: SessionState, word: ListedState) -> None:
-    assert name_state(known) is word
+    assert to_listed_state(known) is word
 
 
 def test_intervals_lie_between_changes() -> None:
-    moments = [Moment(10, Column.WORKING), Moment(20, Column.NEEDS_YOU), Moment(25, Column.WORKING)]
-    moments += [Moment(30, Column.WORKING), Moment(40, Column.DONE)]
+    moments = [
+        ColumnChange(10, Column.WORKING),
+        ColumnChange(20, Column.NEEDS_YOU),
+        ColumnChange(25, Column.WORKING),
+    ]
+    moments += [ColumnChange(30, Column.WORKING), ColumnChange(40, Column.DONE)]
     found = build_intervals(moments, 50)
     assert found == [
         Interval(10, 20, SpanKind.WORKING),
@@ -188,13 +192,13 @@ def test_intervals_lie_between_changes() -> None:
         Interval(25, 40, SpanKind.WORKING),
         Interval(40, 50, SpanKind.DONE),
     ]
-    assert clip(found, 22)[0] == Interval(22, 25, SpanKind.WAITING)
+    assert clip_intervals(found, 22)[0] == Interval(22, 25, SpanKind.WAITING)
     assert sum_waits(found) == 5
     assert build_intervals([], 50) == []
 
 
 def test_moments_that_run_backwards_make_no_intervals_that_do() -> None:
-    found = build_intervals([Moment(30, Column.WORKING), Moment(20, Column.NEEDS_YOU)], 50)
+    found = build_intervals([ColumnChange(30, Column.WORKING), ColumnChange(20, Column.NEEDS_YOU)], 50)
     assert found == [Interval(30, 50, SpanKind.WAITING)]
 
 

@@ -1,3 +1,1 @@
 """Showing it: the HTTP API and the page, on Litestar."""
-
-__all__: list[str] = []

@@ -40,7 +40,7 @@ from turnlog.server.asgi import PAGE, App, Compression, HeadSupport, Receive, Sc
 from turnlog.server.audit import Auditor, build_requested, build_requester
 from turnlog.server.errors import ErrorDocument
 from turnlog.server.links import LinkMiddleware
-from turnlog.server.live import LiveHub
+from turnlog.server.live import LiveHub, build_live
 from turnlog.server.notifications import Notifier
 from turnlog.server.requests import NO_CONTEXT, ServerContext, build_dependencies, check_parameters, provide
 from turnlog.server.routes import (
@@ -57,10 +57,7 @@ from turnlog.server.routes import (
     status,
     timeline,
 )
-from turnlog.server.routes.archive import VerifierProcess
 from turnlog.server.routes.hooks import HookReceiver
-from turnlog.server.routes.ingest import UploadProcess
-from turnlog.server.routes.live import build_live
 from turnlog.server.routes.status import ArchiveCounter, Metrics
 from turnlog.server.security.gate import EXCEPTION_HANDLERS, AnsweredRequest, Gate, Hosts, Limits
 from turnlog.server.security.guard import AuthContext, FailureLimit, build_guard
@@ -68,6 +65,8 @@ from turnlog.server.security.providers import load_provider
 from turnlog.server.security.tokens import TokenKeeper
 from turnlog.server.state_watch import StateWatch
 from turnlog.server.sync import SyncState
+from turnlog.server.uploader import UploadProcess
+from turnlog.server.verifier import VerifierProcess
 from turnlog.store.accounts import Accounts, open_accounts
 from turnlog.store.interface import MaintainedStore
 from turnlog.store.model import LOCAL, home_of

@@ -137,8 +137,8 @@ class HeadSupport:
                 scope["path_template"] = asked["path_template"]
 
 
-def is_named(etag: str, given: str) -> bool:
-    """Tell whether an `If-None-Match` names an ETag; weak and strong ones are the same here."""
+def matches_etag(etag: str, given: str) -> bool:
+    """Tell whether an `If-None-Match` matches an ETag; weak and strong ones are the same here."""
     names = {name.strip().removeprefix("W/") for name in given.split(",")}
     return "*" in names or etag.removeprefix("W/") in names
 
@@ -239,7 +239,7 @@ def _build(asset: _Asset, known: str, accepted: str) -> tuple[Message, Message]:
     headers = [(b"cache-control", asset.caching), (b"vary", b"accept-encoding")]
     if asset.etag:
         headers.append((b"etag", asset.etag.encode()))
-    if asset.etag and known and is_named(asset.etag, known):
+    if asset.etag and known and matches_etag(asset.etag, known):
         return build_response(304, headers, b"")
     body, encoding = asset.encode(choose_encoding(accepted))
     headers += [(b"content-type", asset.kind.encode()), (b"content-length", str(len(body)).encode())]

@@ -25,16 +25,9 @@ from msgspec import Struct
 
 from turnlog.server import requests
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.requests import (
-    GivenAccounts,
-    Limit,
-    check_unchanged,
-    integer,
-    query,
-)
 from turnlog.server.security.callers import Caller, CallerKind, GivenCaller, forbid
 from turnlog.server.sessions import find_session, name_session
-from turnlog.server.values import Recent, instant_of
+from turnlog.server.values import LruDict, instant_of
 from turnlog.shapes import fill
 from turnlog.store.account_model import Action, AuditEntry, AuditFilter
 from turnlog.store.accounts import Accounts
@@ -64,12 +57,12 @@ class ViewedSession(Struct, frozen=True, gc=False):
 
 
 class Auditor:
-    """Keeps what people do; from any thread."""
+    """Writes the audit log; thread-safe."""
 
     def __init__(self, accounts: Accounts | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._visits: Recent[_Known, float] = Recent(_MOST)
+        self._visits: LruDict[_Known, float] = LruDict(_MOST)
         self._lock = threading.Lock()
 
     def record_views(
@@ -87,7 +80,7 @@ class Auditor:
         others = [look for look in looks if link is not None or look.person != caller.name]
         by = None if link is None else link.id
         wanted = {(caller.name or "", by, f"{client} {look.session}", action): look for look in others}
-        if self._go_on(wanted):
+        if self._extend_visits(wanted):
             return
         with self._lock:  # so that requests which come together are one visit
             new = {known: look for known, look in wanted.items() if not self._is_open(known)}
@@ -115,8 +108,8 @@ class Auditor:
             message = "Views must be recorded, which is not possible right now; try again"
             raise RequestError(503, "not_recorded", message, headers={"retry-after": "5"}) from error
 
-    def _go_on(self, wanted: Iterable[_Known]) -> bool:
-        """Tell whether all of this is part of visits that go on; then they do."""
+    def _extend_visits(self, wanted: Iterable[_Known]) -> bool:
+        """Tell whether all views belong to current visits, and extend those."""
         found = list(wanted)
         if not all(map(self._is_open, found)):
             return False
@@ -131,7 +124,7 @@ class Auditor:
     def _remember(self, visits: Iterable[_Known]) -> None:
         now = self._clock()
         for known in visits:
-            self._visits.keep(known, now)
+            self._visits.put(known, now)
 
     def _count_opened(self, id: str) -> None:
         try:
@@ -178,7 +171,7 @@ def build_entry(caller: Caller, action: Action, person: str | None = None, **wha
 def get_session(
     store: Store, visible: Scope, name: str, requester: Requester, action: Action = Action.VIEWED
 ) -> StoredSession:
-    """Return a session, and record that it is looked at; raises `RequestError`.
+    """Return a session, and record the view; raises `RequestError`.
 
     It does so if there is none, if several go by that name, or if the look cannot be recorded.
     """
@@ -187,7 +180,7 @@ def get_session(
     return session
 
 
-class HeardSession(Struct, frozen=True):
+class SessionReference(Struct, frozen=True):
     """A session known from files or from hooks."""
 
     key: str
@@ -209,7 +202,7 @@ def has_deliveries(
     requester: Requester,
     action: Action = Action.VIEWED,
 ) -> bool:
-    """Return whether hooks have reported a session, and record that it is looked at."""
+    """Return whether hooks have reported a session, and record the view."""
     if not store.count_deliveries(visible, session_id):
         return False
     if requester.caller.kind is not CallerKind.OPERATOR:
@@ -250,20 +243,20 @@ class RequestedSession(Struct, frozen=True):
         """Return the session if the caller may change it; raises `RequestError` with a refusal otherwise."""
         return get_own(self.store, self.visible, self.name, self.requester, refusal)
 
-    def get_heard(self) -> HeardSession:
-        """Return the session, known from files or from hooks; raises as `get_session`."""
+    def get_reference(self) -> SessionReference:
+        """Return a reference to a session known from files or only from hooks; raises as `get_session`."""
         try:
             session = self.get()
         except NotFoundError:
             if not has_deliveries(self.store, self.visible, self.name, self.requester):
                 raise
-            return HeardSession(self.name, self.name, None)
-        return HeardSession(session.key, session.row.session_id or name_session(session), session)
+            return SessionReference(self.name, self.name, None)
+        return SessionReference(session.key, session.row.session_id or name_session(session), session)
 
     def get_unchanged(self) -> StoredSession:
         """Return the session, unless the client has this state of it: then `NotModifiedError` is raised."""
         session = self.get()
-        check_unchanged(self.request, session.key, session.revision)
+        requests.check_unchanged(self.request, session.key, session.revision)
         return session
 
     @contextmanager
@@ -297,7 +290,7 @@ class AuditItem(Struct, frozen=True, gc=False, kw_only=True):
     who: str | None
     """A user's name; null for the server's own token, and for strangers with a link."""
     action: str
-    """What was done: `looked`, `found`, `exported`, `link-opened` … `turnlog audit --help` lists them all."""
+    """What was done: `viewed`, `searched`, `exported` … `turnlog audit --help` lists them all."""
     link: str | None
     """The id of the link that was used or changed."""
     session: str | None
@@ -317,20 +310,22 @@ class AuditPage(Struct, frozen=True, gc=False, kw_only=True):
 
 @get("/api/audit", sync_to_thread=True)
 def list_audit(
-    accounts: GivenAccounts,
+    accounts: requests.GivenAccounts,
     caller: GivenCaller,
-    who: Annotated[str | None, query("Who did it: the name of a user.", max_length=200)] = None,
+    who: Annotated[str | None, requests.query("Who did it: the name of a user.", max_length=200)] = None,
     person: Annotated[
-        str | None, query("The owner of the session, or the person concerned: a user's name.", max_length=200)
+        str | None,
+        requests.query("The owner of the session, or the person concerned: a user's name.", max_length=200),
     ] = None,
-    session: Annotated[str | None, query("The key of the session concerned.", max_length=200)] = None,
+    session: Annotated[str | None, requests.query("The key of the session concerned.", max_length=200)] = None,
     action: Annotated[
-        list[str] | None, query("What was done, such as `looked` or `link-opened`: any of these.", max_items=50)
+        list[str] | None,
+        requests.query("What was done, such as `viewed` or `link-opened`: any of these.", max_items=50),
     ] = None,
     before: Annotated[
-        int | None, integer("Where to continue: `next` from the previous response.", least=1)
+        int | None, requests.integer("Where to continue: `next` from the previous response.", least=1)
     ] = None,
-    limit: Limit = 100,
+    limit: requests.Limit = 100,
 ) -> AuditPage:
     """List who did what, newest first.
 

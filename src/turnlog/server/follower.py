@@ -17,7 +17,7 @@ from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.live_sync import SyncEvent, follow
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.watchers import Watcher, choose_watcher
-from turnlog.server.processes import find_place, open_input, prepare_child, send_report
+from turnlog.server.processes import open_input, parse_place, prepare_child, send_report
 from turnlog.server.sync import FollowerReport, SyncPhase
 from turnlog.store.model import StorePlace
 from turnlog.store.opening import open_store
@@ -106,4 +106,4 @@ def _report(followed: SyncEvent) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(find_place(sys.argv[1])))
+    sys.exit(main(parse_place(sys.argv[1])))

@@ -43,9 +43,8 @@ from turnlog.server.asgi import PAGE
 from turnlog.server.errors import RequestError, encode_failure
 from turnlog.server.processes import RunningServer, hold_server_lock
 from turnlog.server.requests import ServerContext
-from turnlog.server.routes.status import Readiness
 from turnlog.server.security.gate import API_CACHING, SECURITY_HEADERS, Hosts, Limits
-from turnlog.server.security.guard import PEER, find_owner
+from turnlog.server.security.guard import PEER, find_peer_uid
 from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.server.sync import FollowerProcess, SyncState
 from turnlog.shapes import fill
@@ -76,7 +75,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, if there is room."""
         super().connection_made(transport)
-        self._peer = find_owner(self.client, self.server)
+        self._peer = find_peer_uid(self.client, self.server)
         if len(self.connections) > self.limits.connections:
             self._refuse(RequestError(503, "too_many_connections", "There are too many connections"))
         else:
@@ -170,7 +169,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self, failure: RequestError) -> None:
         """Answer without the application, and close."""
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # whoever waits for the rest of the body need not
+            self.cycle.disconnected = True  # nothing more of the body will come
             self.cycle.message_event.set()
             if self.cycle.response_started:
                 self.transport.close()
@@ -210,7 +209,7 @@ def listen(host: str, port: int | None) -> socket.socket:
     for attempt in range(DEFAULT_PORT, DEFAULT_PORT + _ATTEMPTS):
         try:
             return _bind(host, attempt)
-        except _TakenError:
+        except _PortInUseError:
             continue
     raise ServerError(
         f"ports {DEFAULT_PORT} to {DEFAULT_PORT + _ATTEMPTS - 1} are all in use; choose one with --port"
@@ -223,7 +222,7 @@ def build_url(host: str, port: int) -> str:
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _allow_files(count: int) -> None:
+def _raise_file_limit(count: int) -> None:
     """Raise the limit of open files and connections to a count, as far as the system allows."""
     if resource is None:
         return
@@ -233,8 +232,8 @@ def _allow_files(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-class _TakenError(ServerError):
-    """Somebody else listens there."""
+class _PortInUseError(ServerError):
+    """The port is in use."""
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -258,7 +257,9 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _explain(error: OSError, host: str, port: int) -> ServerError:
     if error.errno == errno.EADDRINUSE:
-        return _TakenError(f"port {port} of {host} is in use by another program; choose another with --port")
+        return _PortInUseError(
+            f"port {port} of {host} is in use by another program; choose another with --port"
+        )
     if error.errno in (errno.EACCES, errno.EPERM):
         return ServerError(f"port {port} of {host} is not allowed; choose one above 1023 with --port")
     return ServerError(f"cannot listen on port {port} of {host}: {error.strerror or error}")
@@ -306,8 +307,8 @@ class _JsonFormatter(_Formatter):
         return json.encode(said).decode()
 
 
-class _NotOurs(logging.Filter):
-    """Leaves out what the gate has logged already, and that streams end with the server."""
+class _LogFilter(logging.Filter):
+    """Drops records that the gate has logged already, and those about streams that end with the server."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not str(record.msg).startswith(_KNOWN)
@@ -326,7 +327,7 @@ def write_logs(
     """Write the server's log to a stream: what fails and, if asked for, each request."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter((_JsonFormatter if form is LogFormat.JSON else _Formatter)(secrets))
-    handler.addFilter(_NotOurs())
+    handler.addFilter(_LogFilter())
     for name, level in (
         (_SERVER, logging.WARNING),
         (_REQUESTS, logging.INFO if requests else logging.WARNING),
@@ -392,7 +393,7 @@ def serve(
     """
     home = home_of(place)
     _require_home(home)
-    _allow_files(options.limits.connections + _OTHER_FILES)
+    _raise_file_limit(options.limits.connections + _OTHER_FILES)
     with ExitStack() as stack:
         announce = stack.enter_context(hold_server_lock(home))
         keeper = TokenKeeper(home / TOKEN_FILE)
@@ -408,7 +409,7 @@ def serve(
             secrets=tuple(secret for secret in (keeper.token, context.oidc_secret) if secret),
             form=options.log_format,
         )
-        port, syncing, readiness = int(made.getsockname()[1]), SyncState(), Readiness()
+        port, syncing, ending = int(made.getsockname()[1]), SyncState(), threading.Event()
         hosts = Hosts(options.host, port, options.allowed, public_url=context.public_url)
         app = build_app(
             store,
@@ -418,7 +419,7 @@ def serve(
             limits=options.limits,
             syncing=syncing,
             context=context,
-            readiness=readiness,
+            ending=ending,
             page=options.page,
         )
         url = build_url(options.host, port)
@@ -433,7 +434,7 @@ def serve(
             on_ready(Ready(url=url, open_path=path, token_file=os.fspath(home / TOKEN_FILE), port=port))
 
         server = _Server(_configure(app, options.limits), start, app.live.close)
-        server.drain(readiness, options.drain_seconds)
+        server.drain(ending, options.drain_seconds)
         _run(server, made)
         return server.received
 
@@ -476,13 +477,13 @@ class _Server(uvicorn.Server):
         self._on_started = on_started
         self._on_ending = on_ending
         self.received: int | None = None
-        self._readiness = Readiness()
+        self._ending = threading.Event()
         self._drain_seconds = 0.0
         self._ends_at: float | None = None
 
-    def drain(self, readiness: Readiness, seconds: float) -> None:
+    def drain(self, ending: threading.Event, seconds: float) -> None:
         """Say that the end is near for so long before it comes."""
-        self._readiness, self._drain_seconds = readiness, seconds
+        self._ending, self._drain_seconds = ending, seconds
 
     async def on_tick(self, counter: int) -> bool:
         is_over = self._ends_at is not None and time.monotonic() >= self._ends_at
@@ -513,7 +514,7 @@ class _Server(uvicorn.Server):
         self.force_exit = self.should_exit  # at the second time, at once
         self.received = self.received or number
         if self._ends_at is None and self._drain_seconds:
-            self._readiness.is_ending = True
+            self._ending.set()
             self._ends_at = time.monotonic() + self._drain_seconds
         else:
             self.should_exit = True

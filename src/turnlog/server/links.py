@@ -28,7 +28,7 @@ from turnlog.server.audit import Auditor, ViewedSession
 from turnlog.server.errors import NotFoundError, RequestError, encode_failure
 from turnlog.server.security.callers import LINK, Caller, CallerKind
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Recent
+from turnlog.server.values import LruDict
 from turnlog.store.account_model import Action, Link
 from turnlog.store.accounts import Accounts
 from turnlog.store.interface import KnownSource, MaintainedStore, find_known, find_sessions, read_all
@@ -47,7 +47,7 @@ _CUT = "[redacted]"
 
 
 class LinkRedactor:
-    """Takes out of answers what a link does not show; from any thread."""
+    """Redacts the responses of a link; thread-safe."""
 
     def __init__(self, store: MaintainedStore, key: str, words: Sequence[str]) -> None:
         self._store = store
@@ -152,26 +152,6 @@ class LinkRedactor:
             self._deliveries = max(self._deliveries, first)
 
 
-class LinkRedactors:
-    """Those of the links that were used last; from any thread."""
-
-    def __init__(self, store: MaintainedStore, words: Sequence[str] = ()) -> None:
-        """Take words that no link shows."""
-        self._store = store
-        self._words = tuple(words)
-        self._kept: Recent[str, LinkRedactor] = Recent(_MOST_KEPT)
-        self._lock = Lock()
-
-    def find(self, link: Link) -> LinkRedactor:
-        """Return what redacts the answers of a link."""
-        with self._lock:
-            known = self._kept.get(link.id)
-            if known is None:
-                known = LinkRedactor(self._store, link.session, (*self._words, *link.words))
-            self._kept.keep(link.id, known)
-            return known
-
-
 _JSON = b"application/json"
 _EVENTS = b"text/event-stream"
 _DATA = b"data: "
@@ -180,8 +160,8 @@ _NO_STORE = (b"cache-control", b"no-store")
 _DROPPED = frozenset({b"content-length", b"etag", b"cache-control"})
 
 
-class Answers:
-    """What sends one answer."""
+class RedactedResponse:
+    """Buffers, redacts and sends one response."""
 
     def __init__(self, redactor: LinkRedactor, send: Send, state: MutableMapping[str, Any]) -> None:
         self._redactor = redactor
@@ -192,7 +172,7 @@ class Answers:
         self._held = bytearray()
 
     async def send(self, message: Message) -> None:
-        """Send on what may leave."""
+        """Handle an ASGI message of the response."""
         if message["type"] == "http.response.start":
             self._state.pop("etag", None)  # nothing is kept anywhere: the link may end at any time
             headers = {name.lower(): value for name, value in message.get("headers", ())}
@@ -241,7 +221,7 @@ class Answers:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _refuse(self) -> None:
-        """Answer that there is nothing, where there is something that cannot be redacted."""
+        """Answer 404 in place of content that cannot be redacted."""
         body = encode_failure(NotFoundError("There is nothing at this address"))
         if self._start is not None:
             headers = [(b"content-type", _JSON), _NO_STORE]
@@ -257,7 +237,7 @@ class Answers:
 PREFIX = "/s/"
 _NOT_INDEXED = ("x-robots-tag", "noindex, nofollow, noarchive")
 _HIDDEN = frozenset({b"authorization", b"cookie", b"if-none-match"})
-"""What a request by a link is not asked for: whoever else they may be, here they are strangers."""
+"""Headers that are removed from requests by a link: whoever else they may be, here they are strangers."""
 _API = "api"
 _CLOSED = frozenset({"metrics", "open"})
 
@@ -272,7 +252,9 @@ class LinkMiddleware:
         self._store = store
         self._accounts = accounts
         self._audit = audit
-        self._redactors = LinkRedactors(store, words)
+        self._words = words
+        self._redactors: LruDict[str, LinkRedactor] = LruDict(_MOST_KEPT)
+        self._lock = Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer requests under `/s/`; pass on all others."""
@@ -297,11 +279,19 @@ class LinkMiddleware:
         client = scope.get("client")
         link = await asyncio.to_thread(self._open, secret, "" if client is None else str(client[0]))
         scope["state"][LINK] = link
-        answers = Answers(self._redactors.find(link), _add_headers(send), scope["state"])
+        answers = RedactedResponse(self._find_redactor(link), _add_headers(send), scope["state"])
         await self._app(scope, receive, answers.send)
 
+    def _find_redactor(self, link: Link) -> LinkRedactor:
+        with self._lock:
+            redactor = self._redactors.get(link.id)
+            if redactor is None:
+                redactor = LinkRedactor(self._store, link.session, (*self._words, *link.words))
+            self._redactors.put(link.id, redactor)
+            return redactor
+
     def _open(self, secret: str, client: str) -> Link:
-        """Return a link that is good, having recorded that it is used; raises `RequestError`."""
+        """Return a valid link, and record its use; raises `RequestError`."""
         link = self._accounts.find_link(secret)
         access = None if link is None else find_access(self._store, LOCAL, link.session)
         if link is None or access is None:

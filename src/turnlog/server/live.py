@@ -1,4 +1,4 @@
-"""Sending events to all clients: one reader of the feed, one window of events for each scope.
+"""`/api/live`: sending events to all clients, from one reader of the feed and one window for each scope.
 
 The reader has a thread of its own. It reads the feed when somebody reports news, and a few times a second
 besides, since other processes write, too; where the store itself reports what they write, it reads seldom. A
@@ -10,7 +10,7 @@ one window. For each other scope with clients the store is asked what of the fee
 decides, here as everywhere. In a window, an event replaces an earlier one about the same thing and moves to the
 end: a client that comes late, or reads slowly, gets what is true now and not all that led to it. So what a
 client can have before it is bounded by the number of things; and since an event never moves before another one,
-whoever goes on from any place misses nothing.
+a client that continues from any place misses nothing.
 
 Each client reads from its own place and at its own speed; one that does not read is cut off by the connection,
 and one that falls behind the window is let go. Either comes back with the last id that it got.
@@ -32,28 +32,38 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from functools import partial
 from importlib.metadata import version
 from threading import Lock
+from typing import Annotated, Any
 
 import msgspec
+from litestar import Request, get
+from litestar.datastructures import ResponseHeader
+from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import SkipValidation
+from litestar.response import Stream
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import StoreError
-from turnlog.messages import view
 from turnlog.server.errors import RequestError
+from turnlog.server.requests import GivenScope, query
+from turnlog.server.security.callers import LINKED, Caller, CallerKind, GivenCaller
+from turnlog.server.security.guard import AuthContext, find_cookie_user
+from turnlog.server.session_states import StateChange
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Recent, clean_text
+from turnlog.server.state_watch import StateTracker, StateWatch
+from turnlog.server.sync import SyncState, SyncStatus, view_sync
+from turnlog.server.values import LruDict, clean_text, fill_clean
 from turnlog.store.accounts import Accounts
 from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, Store, find_sessions, is_visible
 from turnlog.store.model import LOCAL, Scope, find_access
 
 _VERSION = version("turnlog")
-
 logger = logging.getLogger("turnlog.server")
-
 _LOOK_SECONDS = 0.2
 """How often to look without being told."""
 _SELDOM_SECONDS = 5.0
-"""How often, where the store tells of news."""
+"""How often, where the store itself reports changes."""
 _LISTEN_SECONDS = 0.5
 """How soon listening ends when it is to."""
 _SOON_SECONDS, _SOON = 0.025, 6
@@ -63,12 +73,11 @@ _RECHECK_SECONDS = 15.0
 _AT_ONCE = 1000
 _LONGEST_PAUSE = 30.0
 """Between attempts to read a feed that cannot be read."""
-
 OnChanges = Callable[[Sequence[ChangeEntry]], None]
 
 
 class FeedReader:
-    """Reads the feed from a place on, and hands on what is new, in order."""
+    """Reads the feed from a position, and passes on new entries in order."""
 
     def __init__(
         self,
@@ -98,7 +107,7 @@ class FeedReader:
             self._listening.start()
 
     def wake(self) -> None:
-        """Look now; from any thread."""
+        """Read now; from any thread."""
         self._news.set()
 
     def stop(self) -> None:
@@ -126,7 +135,7 @@ class FeedReader:
             if self._stopping.is_set():
                 return
             try:
-                found = self._look()
+                found = self._poll()
             except StoreError as error:
                 failures += 1
                 if failures == 1:
@@ -141,8 +150,8 @@ class FeedReader:
                 soon = 0
                 self._stopping.wait(self._find_pause())
 
-    def _look(self) -> bool:
-        """Hand on what is new; return whether there was anything."""
+    def _poll(self) -> bool:
+        """Pass on new entries; return whether there were any."""
         last, found = self._store.read_feed(LOCAL).last, False
         while self._seq < last and not self._stopping.is_set():
             entries = self._store.read_feed(LOCAL, after=self._seq, limit=_AT_ONCE).entries
@@ -212,12 +221,12 @@ def _encode_event(name: str, data: Struct, id: EventId | None = None) -> bytes:
 _MOST_NAMES = 10_000
 
 
-class SessionNames:
-    """Ids by keys, each asked for once; from any thread."""
+class SessionIds:
+    """Caches the ids of sessions by key; thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: Recent[str, str] = Recent(_MOST_NAMES)
+        self._known: LruDict[str, str] = LruDict(_MOST_NAMES)
         self._lock = Lock()
 
     def find(self, entry: ChangeEntry) -> str | None:
@@ -233,12 +242,12 @@ class SessionNames:
             return None
         name = name_session(stored)
         with self._lock:
-            self._known.keep(entry.session, name)
+            self._known.put(entry.session, name)
         return name
 
-    def view(self, entry: ChangeEntry) -> ChangeEvent:
+    def to_event(self, entry: ChangeEntry) -> ChangeEvent:
         """Return an entry as clients get it."""
-        return view(ChangeEvent, entry, session_id=self.find(entry))
+        return fill_clean(ChangeEvent, entry, session_id=self.find(entry))
 
 
 def _coalesce(entries: Iterable[ChangeEntry]) -> list[ChangeEntry]:
@@ -255,8 +264,8 @@ _MOST_EVENTS = 4096
 """How many things are remembered."""
 
 
-class Window:
-    """Events in the order in which they were last sent."""
+class EventWindow:
+    """The latest event about each subject, in the order of sending."""
 
     def __init__(self, most: int = _MOST_EVENTS) -> None:
         self._most = most
@@ -289,11 +298,11 @@ class Window:
 
 
 class Channel:
-    """A scope with clients."""
+    """The clients of one scope, and the window of events that they read."""
 
     def __init__(self, scope: Scope, seq: int) -> None:
         self.scope = scope
-        self.window = Window()
+        self.window = EventWindow()
         self.seq = seq
         """Up to where the window has been filled."""
         self.read = seq
@@ -306,7 +315,7 @@ def _view_for(store: MaintainedStore, scope: Scope, entry: ChangeEntry) -> tuple
     """Return an entry as the clients of a scope get it.
 
     A session that they may no longer see is gone for them, as if it had been forgotten. One that is not their
-    own, and that they may see, is told as added before: it may be new to them.
+    own, and that they may see, is reported as added first: it may be new to them.
     """
     if entry.kind is not ChangeKind.SESSION_ACCESS or scope.viewer is None:
         return (entry,)
@@ -324,7 +333,7 @@ _AGAIN = 15.0
 
 
 class Listener:
-    """A client that could lose its access."""
+    """A client whose access may end."""
 
     def __init__(self, is_good: Callable[[], Awaitable[bool]], until_ns: int | None = None) -> None:
         """Take what checks whether they still have access, and when that ends in any case."""
@@ -364,12 +373,12 @@ class AccessChecks:
     async def _watch(self) -> None:
         while self._listeners:
             try:
-                await self._look()
+                await self._poll()
             except Exception:
                 logger.exception("it cannot be checked who still has access")
             await asyncio.sleep(_TICK)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         version = await asyncio.to_thread(self._accounts.find_version)
         now = time.monotonic()
         is_new = version != self._version or now - self._asked_at >= _AGAIN
@@ -386,12 +395,11 @@ class AccessChecks:
 
 _HEARTBEAT_SECONDS = 15.0
 MOST_BEHIND = 10_000
-"""How many entries of the feed a client is told that was away; if there are more, it asks for all again."""
+"""How many missed entries of the feed are replayed to a client; with more, it must reload everything."""
 _PAUSE = 0.1
 """How long changes gather at least, in seconds."""
 _PAUSE_FOR_EACH = 0.0005
 """How much longer for each client: telling a thousand takes the event loop a tenth of a second."""
-
 OnEntries = Callable[[Sequence[ChangeEntry]], None]
 Item = tuple[Hashable, bytes]
 
@@ -401,7 +409,7 @@ class LiveHub:
 
     def __init__(self, store: MaintainedStore, *, heartbeat_seconds: float = _HEARTBEAT_SECONDS) -> None:
         self._store = store
-        self._names = SessionNames(store)
+        self._names = SessionIds(store)
         self._everything = Channel(LOCAL, 0)
         self._channels: dict[Scope, Channel] = {}
         """For those who may not see everything."""
@@ -420,7 +428,7 @@ class LiveHub:
         self.closing = False
 
     def follow(self, on_entries: OnEntries, on_start: Callable[[], None], on_pause: Callable[[], None]) -> None:
-        """Have changes handed on, in the reader's thread, behind the clients; before `start`.
+        """Register callbacks for changes, called in the reader's thread after the clients; before `start`.
 
         `on_start` is called there before the first look, and `on_pause` every 15 seconds.
         """
@@ -428,21 +436,21 @@ class LiveHub:
 
     def watch(self, accounts: Accounts) -> None:
         """End the streams of those who are no longer let in; before `start`."""
-        self._access_checks = AccessChecks(accounts, self._pulse)
+        self._access_checks = AccessChecks(accounts, self._wake_clients)
 
     def start(self) -> None:
-        """Begin to read where the feed ends."""
+        """Start reading at the end of the feed."""
         self._loop = asyncio.get_running_loop()
-        self._beat()
+        self._send_heartbeat()
         self._begin()
 
     def wake(self) -> None:
-        """Look for changes now; from any thread."""
+        """Read the feed now; from any thread."""
         if self._reader is not None:
             self._reader.wake()
 
     def close(self) -> None:
-        """Let all clients go; from any thread."""
+        """End all streams; from any thread."""
         self._call(self._end_streams)
 
     def stop(self) -> None:
@@ -455,25 +463,25 @@ class LiveHub:
         if self._reader is not None:
             self._reader.stop()
 
-    def tell(self, name: str, about: Hashable, data: Struct, others: Struct | None = None) -> None:
-        """Send clients an event that is no entry of the feed; from any thread.
+    def publish(self, name: str, about: Hashable, data: Struct, others: Struct | None = None) -> None:
+        """Send clients an event that is not an entry of the feed; from any thread.
 
-        Those who may not see everything are told `others` instead, if anything.
+        Those who may not see everything get `others` instead, if anything.
         """
-        self._tell(self._everything, name, about, data)
+        self._publish(self._everything, name, about, data)
         for channel in list(self._channels.values()):
             if others is not None:
-                self._tell(channel, name, about, others)
+                self._publish(channel, name, about, others)
 
-    def tell_of(self, session: str, name: str, data: Struct) -> None:
-        """Send an event about a session to the clients that may see it; not from the event loop.
+    def publish_for_session(self, session: str, name: str, data: Struct) -> None:
+        """Send an event about a session to the clients that may see it; not from the event loop's thread.
 
-        The session goes by its key, or by its id if only hooks have told of it.
+        `session` is its key, or its id if it is known only from hooks.
         """
-        self._tell(self._everything, name, session, data)
+        self._publish(self._everything, name, session, data)
         for channel in list(self._channels.values()):
             if is_visible(self._store, channel.scope, session):
-                self._tell(channel, name, session, data)
+                self._publish(channel, name, session, data)
 
     async def open(
         self, last: str | None, scope: Scope = LOCAL, listener: Listener | None = None
@@ -500,7 +508,7 @@ class LiveHub:
         self._reader = FeedReader(
             self._store,
             feed.last,
-            self._take,
+            self._on_feed,
             self._find_pause,
             on_start=lambda: _attempt(self._on_start),
             on_pause=lambda: _attempt(self._fill_all, self._on_pause),
@@ -511,7 +519,7 @@ class LiveHub:
     async def _stream(
         self, last: EventId | None, scope: Scope, listener: Listener | None, *, is_new: bool
     ) -> AsyncIterator[bytes]:
-        channel = await self._enter(scope)
+        channel = await self._join(scope)
         self.clients += 1
         watched = self._access_checks if listener is not None else None
         try:
@@ -525,7 +533,7 @@ class LiveHub:
                 yield await asyncio.to_thread(self._replay, scope, begin, current)
             elif not is_new and not known:
                 yield self._reset(current)
-            async for data in self._go_on(channel, place, listener):
+            async for data in self._follow(channel, place, listener):
                 yield data
         finally:
             self.clients -= 1
@@ -533,7 +541,7 @@ class LiveHub:
             if watched is not None and listener is not None:
                 watched.remove(listener)
 
-    async def _enter(self, scope: Scope) -> Channel:
+    async def _join(self, scope: Scope) -> Channel:
         """Return the channel of a scope, for one client more."""
         if scope.viewer is None:
             self._everything.clients += 1
@@ -555,7 +563,7 @@ class LiveHub:
         if channel is not self._everything and channel.clients <= 0:
             self._channels.pop(channel.scope, None)
 
-    async def _go_on(self, channel: Channel, place: int, listener: Listener | None) -> AsyncIterator[bytes]:
+    async def _follow(self, channel: Channel, place: int, listener: Listener | None) -> AsyncIterator[bytes]:
         window = channel.window
         while not self.closing and not (listener is not None and listener.ended):
             found = window.read(place)
@@ -585,12 +593,12 @@ class LiveHub:
         return [
             (
                 (entry.kind, entry.session),
-                _encode_event("change", self._names.view(entry), EventId(self._epoch, entry.seq)),
+                _encode_event("change", self._names.to_event(entry), EventId(self._epoch, entry.seq)),
             )
             for entry in told
         ]
 
-    def _take(self, entries: Sequence[ChangeEntry]) -> None:
+    def _on_feed(self, entries: Sequence[ChangeEntry]) -> None:
         """Hand on what the reader found, in its thread."""
         items, seq = self._encode(entries), entries[-1].seq
         self._call(lambda: self._put(self._everything, items, seq))
@@ -610,7 +618,7 @@ class LiveHub:
             channel.read = seq
             self._call(lambda: self._put(channel, items, seq))
 
-    def _tell(self, channel: Channel, name: str, about: Hashable, data: Struct) -> None:
+    def _publish(self, channel: Channel, name: str, about: Hashable, data: Struct) -> None:
         item = (name, about), _encode_event(name, data)
         self._call(lambda: self._put(channel, [item]))
 
@@ -619,21 +627,21 @@ class LiveHub:
             channel.window.put(about, data)
         if seq is not None:
             channel.seq = seq
-        self._pulse()
+        self._wake_clients()
 
-    def _pulse(self) -> None:
+    def _wake_clients(self) -> None:
         self._news.set()  # wakes those that wait just now
         self._news.clear()
 
-    def _beat(self) -> None:
+    def _send_heartbeat(self) -> None:
         self._beats += 1
-        self._pulse()
+        self._wake_clients()
         if self._loop is not None:
-            self._timer = self._loop.call_later(self._heartbeat_seconds, self._beat)
+            self._timer = self._loop.call_later(self._heartbeat_seconds, self._send_heartbeat)
 
     def _end_streams(self) -> None:
         self.closing = True
-        self._pulse()
+        self._wake_clients()
 
     def _find_pause(self) -> float:
         return _PAUSE + _PAUSE_FOR_EACH * self.clients
@@ -648,9 +656,117 @@ class LiveHub:
 
 
 def _attempt(*functions: Callable[[], None]) -> None:
-    """Do what follows from changes; if that fails, clients get the changes all the same."""
+    """Call functions, and log what they raise: clients get the changes all the same."""
     for function in functions:
         try:
             function()
         except Exception:
             logger.exception("the consequences of a change could not be published")
+
+
+class StateEvent(Struct, frozen=True, gc=False, kw_only=True):
+    """A session went to another column of mission control, or is there for another reason."""
+
+    session_id: str
+    column: str
+    why: str | None
+
+
+def build_live(
+    store: MaintainedStore, syncing: SyncState, watch: StateWatch, on_change: Callable[[StateChange], None]
+) -> LiveHub:
+    """Return the hub that sends clients the changes of a store, the follower's progress, and states.
+
+    `on_change` is called with changed states as well, in the reader's thread.
+    """
+    live = LiveHub(store)
+    told: list[SyncStatus] = []
+
+    def on_news() -> None:
+        live.wake()
+        status, others = view_sync(syncing), view_sync(syncing, in_detail=False)
+        if told[:1] != [status]:
+            is_new = told[1:] != [others]
+            told[:] = [status, others]
+            live.publish("sync", "sync", status, others if is_new else None)
+
+    def tell(change: StateChange) -> None:
+        event = StateEvent(session_id=change.session_id, column=change.state.column, why=change.state.why)
+        live.publish_for_session(change.key or change.session_id, "state", event)
+        on_change(change)
+
+    syncing.subscribe(on_news)
+    tracker = StateTracker(store, watch, tell)
+    live.follow(tracker, tracker.prime, tracker.recheck)
+    return live
+
+
+def _build_listener(request: Request[Any, Any, Any], caller: Caller, auth: AuthContext) -> Listener | None:
+    """Return what a stream ends with; None for the operator's, which last as long as the server."""
+    if caller.kind is CallerKind.OPERATOR:
+        return None
+    accounts = auth.accounts
+    if caller.link is not None:
+        link = caller.link
+        return Listener(lambda: asyncio.to_thread(_is_link_valid, accounts, caller), link.expires_ns)
+    if caller.token is not None:
+        return Listener(lambda: asyncio.to_thread(_is_token_valid, accounts, caller))
+
+    async def is_logged_in() -> bool:
+        user = await find_cookie_user(request, auth)
+        return user is not None and user.name == caller.name and _has_role(caller, user.role)
+
+    return Listener(is_logged_in)
+
+
+def _has_role(caller: Caller, role: str) -> bool:
+    return caller.user is not None and caller.user.role == role
+
+
+def _is_token_valid(accounts: Accounts, caller: Caller) -> bool:
+    """Tell whether a token is still good, for who its user was when it was used."""
+    user = None if caller.name is None else accounts.find_user(caller.name)
+    if user is None or user.disabled_ns is not None or not _has_role(caller, user.role):
+        return False
+    token = next((each for each in accounts.list_tokens(user.name) if each.id == caller.token), None)
+    ends = None if token is None else token.expires_ns
+    return token is not None and token.revoked_ns is None and (ends is None or ends > time.time_ns())
+
+
+def _is_link_valid(accounts: Accounts, caller: Caller) -> bool:
+    link = caller.link
+    if link is None or link.expires_ns <= time.time_ns():
+        return False
+    known = next((each for each in accounts.list_links(session=link.session) if each.id == link.id), None)
+    maker = None if known is None or known.created_by is None else accounts.find_user(known.created_by)
+    return known is not None and known.revoked_ns is None and (maker is None or maker.disabled_ns is None)
+
+
+_TYPE = "text/event-stream"
+
+
+@get(
+    "/api/live",
+    opt=LINKED,
+    media_type=_TYPE,
+    response_headers=[ResponseHeader(name="x-accel-buffering", value="no")],
+    responses={200: ResponseSpec(ChangeEvent, media_type=_TYPE, description="An endless stream of events.")},
+)
+async def open_stream(
+    request: Request[Any, Any, Any],
+    live: NamedDependency[SkipValidation[LiveHub]],
+    caller: GivenCaller,
+    visible: GivenScope,
+    auth: NamedDependency[SkipValidation[AuthContext]],
+    last_event_id: Annotated[
+        str | None, query("The id of the last event received, if it is not in the header.", max_length=200)
+    ] = None,
+) -> Stream:
+    """Stream what happens, as server-sent events.
+
+    Begins with `hello`; `change` is an entry of the feed, `state` a session that moved to another column of
+    mission control, `sync` how far the archive is up to date, and `reset` means that the client missed too
+    much. Callers receive only what they may see. Continues after `Last-Event-ID`. docs/protocol.md says more.
+    """
+    last = request.headers.get("last-event-id", last_event_id)
+    return Stream(await live.open(last, visible, _build_listener(request, caller, auth)), media_type=_TYPE)

@@ -24,7 +24,7 @@ from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from turnlog.instants import find_moment
-from turnlog.messages import Line, encode, view
+from turnlog.messages import Line, encode
 from turnlog.messages.blocks import Base64Source, ContentBlock, RedactedThinkingBlock, ToolResultBlock
 from turnlog.messages.blocks import ImageBlock as ImageContent
 from turnlog.messages.blocks import TextBlock as Said
@@ -34,16 +34,7 @@ from turnlog.messages.envelope import instant
 from turnlog.messages.message import Usage
 from turnlog.server import values
 from turnlog.server.values import (
-    LONGEST_JSON,
-    LONGEST_SAID,
-    LONGEST_SHOWN,
-    clean_optional,
-    clean_text,
-    cut,
-    dollars,
-    fit,
-    read_each,
-    took_ms,
+    fill_clean,
 )
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
@@ -162,7 +153,7 @@ _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BYTES = "application/octet-stream"
 
 
-class Picture(Struct, frozen=True, gc=False):
+class ImageData(Struct, frozen=True, gc=False):
     """The bytes of an image."""
 
     media_type: str
@@ -194,7 +185,7 @@ def view_image(image: ImageContent, line: Line, session: str, chapter: Chapter) 
     )
 
 
-def find_picture(line: Line, number: int) -> Picture | None:
+def find_image(line: Line, number: int) -> ImageData | None:
     """Return an image of a line; None if there is none, or none whose bytes are here."""
     images = _list_images(line)
     if not 0 <= number < len(images):
@@ -203,7 +194,7 @@ def find_picture(line: Line, number: int) -> Picture | None:
     if not isinstance(source, Base64Source):
         return None
     try:
-        return Picture(_kind_of(images[number]), a2b_base64(source.data.encode("ascii", "replace")))
+        return ImageData(_kind_of(images[number]), a2b_base64(source.data.encode("ascii", "replace")))
     except Error:
         return None
 
@@ -216,7 +207,7 @@ def _kind_of(image: ImageContent) -> str:
 
 def view_call(chapter: Chapter, record: CallRecord) -> Call:
     """Return a call without its body."""
-    return view(
+    return fill_clean(
         Call,
         record,
         source=chapter.source,
@@ -228,7 +219,7 @@ def view_call(chapter: Chapter, record: CallRecord) -> Call:
         result=None,
         started_at=find_moment(record.started),
         ended_at=find_moment(record.ended),
-        duration_ms=took_ms(record.started, record.ended),
+        duration_ms=values.elapsed_ms(record.started, record.ended),
     )
 
 
@@ -243,7 +234,7 @@ def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[Ca
 
 
 def _merge_calls(calls: Sequence[CallRecord]) -> CallBar:
-    times = [took_ms(call.started, call.ended) for call in calls]
+    times = [values.elapsed_ms(call.started, call.ended) for call in calls]
     longest = max(range(len(calls)), key=lambda at: -1 if times[at] is None else times[at] or 0)
     return CallBar(
         ms=times[longest],
@@ -263,10 +254,10 @@ class CallViewer:
 
     def list_calls(self, calls: Sequence[tuple[Chapter, CallRecord]]) -> tuple[Call, ...]:
         """Return calls with their bodies; only the first, if they are very long together."""
-        calls = fit(calls, lambda each: each[0].measure(_list_lines(each[1])))
-        lines = read_each((chapter, _list_lines(record)) for chapter, record in calls)
+        calls = values.limit_by_size(calls, lambda each: each[0].measure(_list_lines(each[1])))
+        lines = values.read_each((chapter, _list_lines(record)) for chapter, record in calls)
         return tuple(
-            self.view(chapter, record, build_call(record, lines[chapter])) for chapter, record in calls
+            self.fill_clean(chapter, record, build_call(record, lines[chapter])) for chapter, record in calls
         )
 
     def fill_clean(self, chapter: Chapter, record: CallRecord, call: BuiltCall) -> Call:
@@ -281,7 +272,7 @@ class CallViewer:
         )
 
     def _view_result(self, chapter: Chapter, result: Result) -> CallResult:
-        text, truncated = cut(result.text, LONGEST_SHOWN)
+        text, truncated = values.truncate(result.text, values.LONGEST_SHOWN)
         images = filter(has_bytes, result.images)
         return CallResult(
             text=text,
@@ -300,7 +291,7 @@ class CallViewer:
             return None
         return ResultFile(
             href=f"/api/sessions/{quote(self._key, safe='')}/tool-results/{quote(found.source, safe='')}",
-            name=clean_text(_name_of(found.path)),
+            name=values.clean_text(_name_of(found.path)),
             size=found.length,
         )
 
@@ -367,7 +358,7 @@ class MessageUsage(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class CompactionStep(Struct, frozen=True, gc=False, kw_only=True):
-    """What a message tells of a compaction, or of its undoing."""
+    """The step of a compaction, or of undoing one, that a message reports."""
 
     state: Literal["compacting", "compacted", "restoring", "restored"]
     kept: Literal["prelude", "recap"] | None
@@ -466,15 +457,15 @@ class MessageWindow(Struct, frozen=True, gc=False, kw_only=True):
     """The revision of the session; it increases when the session changes."""
 
 
-class Answer(Struct, frozen=True, gc=False, kw_only=True):
+class AnswerUsage(Struct, frozen=True, gc=False, kw_only=True):
     """What an answer of the model used."""
 
     usage: MessageUsage | None
     cost: Decimal | None
 
 
-class Window(Struct, frozen=True, kw_only=True):
-    """What the messages of a window are told with."""
+class MessageContext(Struct, frozen=True, kw_only=True):
+    """What is needed to build the messages of a window."""
 
     key: str
     session_id: str
@@ -483,23 +474,23 @@ class Window(Struct, frozen=True, kw_only=True):
     """The calls of each message."""
     ids: Mapping[int, str]
     """Of the messages in it, and of those that they follow."""
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, AnswerUsage]
     """By the API's id, or what stands for it."""
     shared: Collection[str]
     """The uuids of messages that other sessions have, too."""
     viewer: CallViewer
 
 
-def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
+def view_message(row: MessageRecord, built: Built, window: MessageContext) -> Message:
     """Return a message with what it says."""
     own = built.lines
-    text, _ = cut(built.text, LONGEST_SAID)
+    text, _ = values.truncate(built.text, values.LONGEST_SAID)
     answer = _find_answer(own, window.answers)
     return _fill_message(
         row,
         window,
         row.id,
-        None if row.parent is None else clean_optional(window.ids.get(row.parent)),
+        None if row.parent is None else values.clean_optional(window.ids.get(row.parent)),
         own,
         find_moment(row.time),
         text,
@@ -513,26 +504,26 @@ def view_message(row: MessageRecord, built: Built, window: Window) -> Message:
         author=Author(row.author),
         lane=Lane(row.lane),
         category=None if row.category is None else Category(row.category),
-        model=clean_optional(row.model),
-        permission_mode=clean_optional(_read_field(own, "permission_mode")),
+        model=values.clean_optional(row.model),
+        permission_mode=values.clean_optional(_read_field(own, "permission_mode")),
         compaction=_view_compaction(built),
         usage=None if answer is None else answer.usage,
-        cost_usd=None if answer is None else dollars(answer.cost),
+        cost_usd=None if answer is None else values.dollars(answer.cost),
         blocks=tuple(_list_blocks(row, built, text, window)),
         lines=row.own_lines,
         folded=len(row.lines) - row.own_lines,
     )
 
 
-def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[Message]:
+def view_results(row: MessageRecord, built: Built, window: MessageContext) -> Iterator[Message]:
     """Yield the results that are shown with a message, each as a message of its own (spec 003)."""
     for number, (record, call) in enumerate(_list_calls(row, built, window)):
         result = call.result
         if result is None or record.result_line not in row.lines:
             continue
-        uuid = clean_text(call.result_id or f"{row.id}_result_{number}")
+        uuid = values.clean_text(call.result_id or f"{row.id}_result_{number}")
         line = result.place.line
-        text, truncated = cut(result.text, LONGEST_SAID)
+        text, truncated = values.truncate(result.text, values.LONGEST_SAID)
         images = (
             view_image(each, line, window.key, window.chapter) for each in result.images if has_bytes(each)
         )
@@ -541,7 +532,7 @@ def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[M
             row,
             window,
             uuid,
-            clean_text(call.extracted_id or row.id),
+            values.clean_text(call.extracted_id or row.id),
             [line],
             instant(getattr(line.entry, "timestamp", None)),
             text,
@@ -568,7 +559,7 @@ def view_results(row: MessageRecord, built: Built, window: Window) -> Iterator[M
 
 def _fill_message(
     row: MessageRecord,
-    window: Window,
+    window: MessageContext,
     uuid: str,
     parent: str | None,
     lines: Sequence[Line],
@@ -586,14 +577,14 @@ def _fill_message(
         turn=row.turn,
         document_id=_name_document(uuid, window),
         source=window.chapter.source,
-        uuid=clean_text(uuid),
-        message_uuid=clean_text(uuid),
+        uuid=values.clean_text(uuid),
+        message_uuid=values.clean_text(uuid),
         parent_uuid=parent,
         parent_uuid_alias=parent,
-        source_parent_uuid=clean_optional(_read_field(lines, "parent_uuid")),
+        source_parent_uuid=values.clean_optional(_read_field(lines, "parent_uuid")),
         session_id=window.session_id,
         session_id_alias=window.session_id,
-        agent_id=clean_optional(row.agent_id),
+        agent_id=values.clean_optional(row.agent_id),
         created_at=time,
         timestamp=time,
         content=text,
@@ -607,10 +598,10 @@ def name_result_lane(row: MessageRecord) -> Lane:
     return Lane.AGENT if row.lane == Lane.AGENT else Lane.TOOL
 
 
-def _name_document(uuid: str, window: Window) -> str:
+def _name_document(uuid: str, window: MessageContext) -> str:
     """Return what a database would call a message: forks and resumes copy uuids, and an `_id` is unique."""
     name = f"{window.session_id}:{uuid}" if uuid in window.shared or uuid.startswith("@") else uuid
-    return clean_text(name)
+    return values.clean_text(name)
 
 
 def _name_type(row: MessageRecord, own: Sequence[Line]) -> str:
@@ -620,7 +611,7 @@ def _name_type(row: MessageRecord, own: Sequence[Line]) -> str:
     return Role.ASSISTANT if row.role == Role.TOOL_USE else row.role
 
 
-def _find_answer(own: Sequence[Line], answers: Mapping[str, Answer]) -> Answer | None:
+def _find_answer(own: Sequence[Line], answers: Mapping[str, AnswerUsage]) -> AnswerUsage | None:
     """Return what an answer used; of a stored one what its document says, where it says it."""
     found = next(filter(None, (answers.get(name_answer(line) or "") for line in own)), None)
     for line in own:
@@ -628,9 +619,9 @@ def _find_answer(own: Sequence[Line], answers: Mapping[str, Answer]) -> Answer |
             continue
         usage, cost = line.entry.usage, line.entry.cost_usd
         if found is None and isinstance(usage, Usage):
-            found = Answer(usage=_view_usage(usage), cost=None)
+            found = AnswerUsage(usage=_view_usage(usage), cost=None)
         if isinstance(cost, int | float):
-            return Answer(usage=None if found is None else found.usage, cost=Decimal(str(cost)))
+            return AnswerUsage(usage=None if found is None else found.usage, cost=Decimal(str(cost)))
     return found
 
 
@@ -639,18 +630,20 @@ def _view_usage(usage: Usage) -> MessageUsage:
     return MessageUsage(**{name: getattr(usage, name) or 0 for name in names})
 
 
-def _list_calls(row: MessageRecord, built: Built, window: Window) -> Iterator[tuple[CallRecord, BuiltCall]]:
+def _list_calls(
+    row: MessageRecord, built: Built, window: MessageContext
+) -> Iterator[tuple[CallRecord, BuiltCall]]:
     return zip(window.calls.get(row.index, ()), built.calls, strict=True)
 
 
-def _list_blocks(row: MessageRecord, built: Built, text: str, window: Window) -> Iterator[Block]:
+def _list_blocks(row: MessageRecord, built: Built, text: str, window: MessageContext) -> Iterator[Block]:
     blocks = [
         (number, index, line, block)
         for number, line in zip(row.lines, built.lines, strict=False)
         for index, block in enumerate(list_blocks(line.entry))
     ]
     if built.prompt is not None or not blocks:
-        # What people typed is told without its envelopes, whatever blocks it came in.
+        # A prompt is shown without the tags around it, whatever blocks it came in.
         if text:
             yield TextBlock(text=text)
         blocks = [each for each in blocks if not isinstance(each[-1], Said)]
@@ -658,18 +651,18 @@ def _list_blocks(row: MessageRecord, built: Built, text: str, window: Window) ->
     for number, index, line, block in blocks:
         made = calls.get((number, index)) if is_call(block) else None
         if made is not None:
-            yield CallBlock(call=window.viewer.view(window.chapter, *made))
+            yield CallBlock(call=window.viewer.fill_clean(window.chapter, *made))
         elif not is_result(block):
             yield from _view_block(line, block, window)
 
 
-def _view_block(line: Line, block: ContentBlock, window: Window) -> Iterator[Block]:
+def _view_block(line: Line, block: ContentBlock, window: MessageContext) -> Iterator[Block]:
     if isinstance(block, Said):
-        text, truncated = cut(block.text, LONGEST_SAID)
+        text, truncated = values.truncate(block.text, values.LONGEST_SAID)
         if text.strip():
             yield TextBlock(text=text, truncated=truncated)
     elif isinstance(block, Thought):
-        text, truncated = cut(block.thinking, LONGEST_SAID)
+        text, truncated = values.truncate(block.thinking, values.LONGEST_SAID)
         yield ThinkingBlock(text=text, truncated=truncated)
     elif isinstance(block, RedactedThinkingBlock):
         yield ThinkingBlock(text="")
@@ -678,7 +671,8 @@ def _view_block(line: Line, block: ContentBlock, window: Window) -> Iterator[Blo
     else:
         data = encode(block)
         yield OtherBlock(
-            type=clean_text(block.type or "unknown"), json=Raw(data) if len(data) <= LONGEST_JSON else None
+            type=values.clean_text(block.type or "unknown"),
+            json=Raw(data) if len(data) <= values.LONGEST_JSON else None,
         )
 
 

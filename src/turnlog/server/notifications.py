@@ -32,7 +32,7 @@ from msgspec import Struct
 
 from turnlog.config import NotificationSettings, Occasion
 from turnlog.server.session_states import Column, StateChange
-from turnlog.server.values import Recent
+from turnlog.server.values import LruDict
 from turnlog.transcripts.agent_status import AgentPhase, WaitReason
 
 logger = logging.getLogger("turnlog.server")
@@ -49,7 +49,7 @@ _NEEDS = {
 }
 
 
-class Notice(Struct, frozen=True, gc=False, kw_only=True):
+class Notification(Struct, frozen=True, gc=False, kw_only=True):
     """A notification; webhooks get it as JSON."""
 
     event: str
@@ -66,7 +66,7 @@ class Notice(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def find_occasion(change: StateChange, wanted: Collection[Occasion], now_ns: int) -> Occasion | None:
-    """Return what a change is an occasion for; None if it is none, or nobody wants to know."""
+    """Return what to notify of after a change; None for nothing."""
     state = change.state
     if state.since_ns is None or now_ns - state.since_ns > _FRESH_NS:
         return None
@@ -79,15 +79,15 @@ def find_occasion(change: StateChange, wanted: Collection[Occasion], now_ns: int
     return Occasion.ENDS if was_busy and has_ended and Occasion.ENDS in wanted else None
 
 
-def build_notice(occasion: Occasion, change: StateChange) -> Notice:
-    """Return the notice of a change."""
+def build_notification(occasion: Occasion, change: StateChange) -> Notification:
+    """Return the notification of a change."""
     state = change.state
     if occasion is Occasion.WAITS:
         said = _NEEDS.get(state.why, "is waiting for you") if state.why is not None else "is waiting for you"
     else:
         said = "ended" if state.phase is AgentPhase.ENDED else "is done"
     name = change.title or change.project or change.session_id
-    return Notice(
+    return Notification(
         event=occasion,
         session_id=change.session_id,
         title=change.title,
@@ -98,9 +98,9 @@ def build_notice(occasion: Occasion, change: StateChange) -> Notice:
     )
 
 
-def build_test_notice() -> Notice:
-    """Return a notice that tests whether it arrives."""
-    return Notice(
+def build_test_notification() -> Notification:
+    """Return a notification for testing."""
+    return Notification(
         event="test",
         session_id=None,
         title=None,
@@ -112,12 +112,12 @@ def build_test_notice() -> Notice:
 
 
 class SendError(Exception):
-    """A notice did not arrive; says why, in a sentence."""
+    """A notification could not be delivered; the text says why."""
 
     def __init__(self, reason: str, *, again: bool = False) -> None:
         self.reason = reason
         self.again = again
-        """Whether it may go well another time."""
+        """Whether another attempt may succeed."""
         super().__init__(reason)
 
 
@@ -131,14 +131,14 @@ class Sent(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Target(Protocol):
-    """Somewhere that a notice can go to."""
+    """A destination of notifications."""
 
     @property
     def name(self) -> str:
         """What it is called, without secrets."""
 
-    def send(self, notice: Notice) -> None:
-        """Send a notice; raises `SendError`."""
+    def send(self, notice: Notification) -> None:
+        """Send a notification; raises `SendError`."""
 
 
 _DESKTOP_TIMEOUT = 5.0
@@ -156,8 +156,8 @@ class Desktop:
 
     name = "desktop"
 
-    def send(self, notice: Notice) -> None:
-        """Show a notice; raises `SendError`."""
+    def send(self, notice: Notification) -> None:
+        """Show a notification; raises `SendError`."""
         command = build_command(notice, sys.platform)
         if command is None:
             raise SendError(f"there is no way to show notifications on {sys.platform}")
@@ -176,8 +176,8 @@ class Desktop:
             raise SendError(f"{command[0]} failed" + (f": {said[0][:_LONGEST]}" if said else ""))
 
 
-def build_command(notice: Notice, system: str) -> list[str] | None:
-    """Return the command that shows a notice; None where there is none."""
+def build_command(notice: Notification, system: str) -> list[str] | None:
+    """Return the command that shows a notification; None where there is none."""
     text = _clean(notice.text)
     if notice.project is not None:
         text = f"{text}\n{_clean(notice.project)}"
@@ -198,7 +198,7 @@ _MOST_READ = 1 << 16
 
 
 class Webhook:
-    """An address that wants to know."""
+    """An address that receives notifications by POST."""
 
     def __init__(self, address: str, timeout: float = _WEBHOOK_TIMEOUT) -> None:
         self._parts = urlsplit(address)
@@ -209,8 +209,8 @@ class Webhook:
         """The address without its query and secrets."""
         return show_address(self._parts)
 
-    def send(self, notice: Notice) -> None:
-        """Post a notice; raises `SendError`."""
+    def send(self, notice: Notification) -> None:
+        """Post a notification; raises `SendError`."""
         parts = self._parts
         path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         try:
@@ -252,7 +252,7 @@ _SENDERS = 2
 
 
 class Notifier:
-    """Sends what was asked for; `note` may be called from any thread, and never waits."""
+    """Sends notifications; `note` may be called from any thread, and never blocks."""
 
     def __init__(
         self,
@@ -269,14 +269,14 @@ class Notifier:
         self._pauses = tuple(pauses)
         self._clock = clock
         self._held: OrderedDict[str, tuple[float, Occasion, StateChange]] = OrderedDict()
-        self._told: Recent[tuple[str, Occasion, int], None] = Recent(_MOST_REMEMBERED)
+        self._told: LruDict[tuple[str, Occasion, int], None] = LruDict(_MOST_REMEMBERED)
         self._changed = threading.Condition()
         self._stopping = threading.Event()
-        self._outgoing: queue.Queue[tuple[Target, Notice]] = queue.Queue(_MOST_WAITING)
+        self._outgoing: queue.Queue[tuple[Target, Notification]] = queue.Queue(_MOST_WAITING)
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin, if anybody wants to know anything."""
+        """Start, if there are any targets."""
         if not self._targets or not self.settings.on:
             return
         self._threads = [threading.Thread(target=self._hold, name="notices", daemon=True)]
@@ -293,7 +293,7 @@ class Notifier:
             self._changed.notify_all()
 
     def note(self, change: StateChange) -> None:
-        """Take notice of a change; another one of the same session within a moment takes its place."""
+        """Schedule a notification for a change; a later one of the same session within a moment replaces it."""
         if not self._threads:
             return
         occasion = find_occasion(change, self.settings.on, self._clock())
@@ -313,14 +313,14 @@ class Notifier:
                     self._changed.wait(wait)
                     continue
                 _, (_, occasion, change) = self._held.popitem(last=False)
-            self._tell(occasion, change)
+            self._notify(occasion, change)
 
-    def _tell(self, occasion: Occasion, change: StateChange) -> None:
+    def _notify(self, occasion: Occasion, change: StateChange) -> None:
         transition = change.session_id, occasion, change.state.since_ns or 0
         if transition in self._told:
             return
-        self._told.keep(transition, None)
-        notice = build_notice(occasion, change)
+        self._told.put(transition, None)
+        notice = build_notification(occasion, change)
         for target in self._targets:
             try:
                 self._outgoing.put_nowait((target, notice))
@@ -337,7 +337,7 @@ class Notifier:
                 continue
             self._attempt(target, notice)
 
-    def _attempt(self, target: Target, notice: Notice) -> None:
+    def _attempt(self, target: Target, notice: Notification) -> None:
         for pause in (*self._pauses, None):
             try:
                 target.send(notice)
@@ -355,13 +355,13 @@ class Notifier:
 
 
 def list_targets(settings: NotificationSettings) -> list[Target]:
-    """Return where notices go."""
+    """Return the targets that the settings name."""
     return [*([Desktop()] if settings.desktop else []), *map(Webhook, settings.webhooks)]
 
 
 def send_test(targets: Sequence[Target]) -> list[Sent]:
-    """Send a notice everywhere, once, and return what came of it."""
-    notice, sent = build_test_notice(), []
+    """Send a test notification to every target, once, and return the results."""
+    notice, sent = build_test_notification(), []
     for target in targets:
         try:
             target.send(notice)

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from turnlog.errors import ServerError
 from turnlog.store import model
-from turnlog.store.model import STORE_SETTING, ServerPlace, StorePlace
+from turnlog.store.model import ServerPlace, StorePlace, name_place
 
 
 class OpeningKey(Struct, frozen=True, gc=False, kw_only=True):
@@ -115,7 +115,7 @@ def _open(path: Path) -> int:
     end = time.monotonic() + _PATIENCE
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        if _take(file) and _is_at(file, path):
+        if _try_lock(file) and _is_at(file, path):
             return file
         found = _read(file)
         os.close(file)
@@ -124,7 +124,7 @@ def _open(path: Path) -> int:
         time.sleep(_PAUSE)
 
 
-def _take(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     if fcntl is None:
         found = _read(file)
         return found is None or not _responds(found)
@@ -165,9 +165,6 @@ _POLITENESS = 10
 
 def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Run a module beside the server, for the store at a place."""
-    given = {name: value for name, value in env.items() if name != STORE_SETTING}
-    if isinstance(place, ServerPlace):
-        given[STORE_SETTING] = place.address  # it may hold a password, and everybody sees arguments
     where = place.home if isinstance(place, ServerPlace) else place
     # A session of its own: what a terminal sends goes to the server alone, and workers end with it. And without
     # the folder that we happen to be in, where somebody may have put modules of their own.
@@ -175,18 +172,18 @@ def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subpr
         [sys.executable, "-P", "-m", module, os.fspath(where)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=given,
+        env=name_place(env, place),
         start_new_session=True,
     )
 
 
-def find_place(argument: str) -> StorePlace:
+def parse_place(argument: str) -> StorePlace:
     """Return, as a child, the place that it was started for."""
     return model.find_place(os.environ, Path(argument)) or Path(argument)
 
 
 def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
-    """Let a child end what it is at; after some seconds, end it and those that it started."""
+    """Ask a child to finish; after some seconds, kill it and its own children."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()
@@ -202,7 +199,7 @@ def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
 
 
 def prepare_child() -> None:
-    """Lower the priority of this child, and let the server decide when it ends."""
+    """Lower this child's priority, and leave Ctrl-C to the server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
     if hasattr(os, "nice"):
         os.nice(_POLITENESS)

@@ -40,9 +40,9 @@ from litestar.params import PathParameter, QueryParameter, SkipValidation
 from msgspec import Struct
 
 from turnlog.config import NotificationSettings, OidcSettings
-from turnlog.ingest.upload_receiver import KnownMachines
+from turnlog.ingest.machine import KnownMachines
 from turnlog.instants import to_microseconds
-from turnlog.server.asgi import is_named
+from turnlog.server.asgi import matches_etag
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotModifiedError, RequestError
 from turnlog.server.security.callers import CALLER, NOTHING, Caller
 from turnlog.server.sync import SyncState
@@ -66,9 +66,9 @@ class ServerContext(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     """What is never archived."""
     notifications: NotificationSettings = NotificationSettings()
-    """Who is told when a session waits or ends."""
+    """Who is notified when a session waits or ends."""
     public_url: str | None = None
-    """The address under which people reach the server, if anybody said."""
+    """The address at which people reach the server, if it is configured."""
     trusted_proxies: tuple[str, ...] = ()
     """Whose word counts for where a request comes from."""
     oidc: OidcSettings | None = None
@@ -96,7 +96,7 @@ GivenAccounts = NamedDependency[SkipValidation[Accounts]]
 GivenMachines = NamedDependency[SkipValidation[KnownMachines]]
 """Parameter `machines`: whose machines are that something comes from."""
 GivenScope = NamedDependency[SkipValidation[Scope]]
-"""Parameter `visible`: what whoever asks may see; nothing, where nobody is asked who they are."""
+"""Parameter `visible`: what the caller may see; nothing on routes without authentication."""
 GivenSync = NamedDependency[SkipValidation[SyncState]]
 """Parameter `syncing`: how far the archive is up to date."""
 
@@ -119,7 +119,7 @@ def provide(value: object) -> Provide:
 
 
 def _get_caller(request: Request[Any, Any, Any]) -> Caller:
-    """Return who asks, as the guard found out; there is nobody where it does not ask."""
+    """Return the caller that the guard has identified; there is none on public routes."""
     caller: Caller = request.scope["state"][CALLER]
     return caller
 
@@ -136,12 +136,12 @@ FROM_ZERO: dict[str, Any] = {"minimum": 0}
 
 
 def query(description: str, **limits: Any) -> Any:
-    """Return what is said of a parameter of a route."""
+    """Describe a query parameter of a route."""
     return QueryParameter(description=description, **limits)
 
 
 def integer(description: str, least: int = 0, most: int = LARGEST) -> Any:
-    """Return what is said of a parameter that is a whole number."""
+    """Describe a query parameter that is an integer."""
     return query(description, ge=least, le=most, schema_extra=None if least else FROM_ZERO)
 
 
@@ -155,7 +155,7 @@ NamedSession: TypeAlias = Annotated[
 NamedSource: TypeAlias = Annotated[
     str, PathParameter(description="A file of the session: the `source` of its content.")
 ]
-Counted: TypeAlias = Annotated[
+ZeroBased: TypeAlias = Annotated[
     int, PathParameter(ge=0, le=LARGEST, description="Counted from 0.", schema_extra=FROM_ZERO)
 ]
 Source: TypeAlias = Annotated[
@@ -194,7 +194,7 @@ async def check_parameters(connection: ASGIConnection[Any, Any, Any, Any], handl
     unknown = [name for name in dict.fromkeys(connection.query_params.keys()) if name not in known]
     if not unknown:
         return
-    details = tuple(ErrorDetail(where=_say(name), message=_explain(name, known)) for name in unknown)
+    details = tuple(ErrorDetail(where=_shorten_name(name), message=_explain(name, known)) for name in unknown)
     there = ", ".join(known) if known else "no parameters"
     raise RequestError(
         400,
@@ -208,10 +208,10 @@ def _explain(name: str, known: Sequence[str]) -> str:
     plain = {each.replace("_", ""): each for each in known}
     close = get_close_matches(re.sub(r"[\W_]", "", name.lower())[:_LONGEST_NAME], plain, n=1)
     hint = f" (did you mean `{plain[close[0]]}`?)" if close else ""
-    return f"There is no parameter `{_say(name)}` here{hint}"
+    return f"There is no parameter `{_shorten_name(name)}` here{hint}"
 
 
-def _say(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return a name as JSON can have it, and not the whole of a very long one."""
     return name[:_LONGEST_NAME].encode("utf-8", "replace").decode()
 
@@ -267,7 +267,7 @@ def check_unchanged(request: Request[Any, Any, Any], *parts: str | int | None) -
     scope = request.scope
     asked = scope["path"], scope["query_string"].decode("latin-1")
     etag = build_etag(*asked, *_name(scope["state"].get(CALLER)), *parts)
-    if is_named(etag, request.headers.get("if-none-match", "")):
+    if matches_etag(etag, request.headers.get("if-none-match", "")):
         raise NotModifiedError(etag)
     scope["state"]["etag"] = etag
 

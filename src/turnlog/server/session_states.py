@@ -97,7 +97,7 @@ class SessionState(Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def column(self) -> Column:
-        """Where it stands."""
+        """The column of mission control."""
         return find_column(self.phase, self.why)
 
 
@@ -106,7 +106,7 @@ class StateChange(Struct, frozen=True, gc=False, kw_only=True):
 
     session_id: str
     key: str | None = None
-    """None if only hooks have told of it."""
+    """None if it is known only from hooks."""
     before: Column | None
     """None if nobody knew of it."""
     state: SessionState
@@ -139,10 +139,10 @@ def state_from_hooks(status: AgentStatus, seen_ns: int) -> SessionState:
 def combine_states(
     hooks: SessionState | None, transcript: SessionState | None, process: ProcessState, now_ns: int
 ) -> SessionState | None:
-    """Return the state of a session from all that is known; None if nothing is.
+    """Return the state of a session from hooks, transcript and process; None if nothing is known.
 
     Hooks know more, but not all: Esc fires none, and they may have been taken away. So what the transcript
-    tells counts where it began after the last hook. Whoever's process is gone has ended, whatever was told.
+    shows counts where it began after the last hook. A session without its process has ended, whatever they say.
     """
     known = transcript if hooks is None else hooks
     if hooks is not None and transcript is not None and _is_later(transcript, hooks):
@@ -225,7 +225,7 @@ class OpenCall(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Transcript(Struct, frozen=True, gc=False, kw_only=True):
-    """What is looked at."""
+    """The parts of a transcript that its state is inferred from."""
 
     last: LastMessage | None
     calls: tuple[OpenCall, ...] = ()
@@ -292,8 +292,8 @@ class SpanKind(StrEnum):
 _KINDS = {Column.NEEDS_YOU: SpanKind.WAITING, Column.WORKING: SpanKind.WORKING, Column.DONE: SpanKind.DONE}
 
 
-class Moment(Struct, frozen=True, gc=False):
-    """From when on a session stood in a column."""
+class ColumnChange(Struct, frozen=True, gc=False):
+    """When a session entered a column."""
 
     at_ns: int
     column: Column
@@ -307,11 +307,11 @@ class Interval(Struct, frozen=True, gc=False):
     kind: SpanKind
 
 
-def build_intervals(moments: Iterable[Moment], now_ns: int) -> list[Interval]:
-    """Return what lies between moments, the last until now; what did not change is one."""
+def build_intervals(moments: Iterable[ColumnChange], now_ns: int) -> list[Interval]:
+    """Return the intervals between changes, the last until now; equal neighbours are merged."""
     found: list[Interval] = []
-    previous: Moment | None = None
-    for moment in [*moments, Moment(now_ns, Column.DONE)]:
+    previous: ColumnChange | None = None
+    for moment in [*moments, ColumnChange(now_ns, Column.DONE)]:
         if previous is not None and moment.at_ns > previous.at_ns:
             kind = _KINDS[previous.column]
             if found and found[-1].kind is kind and found[-1].end_ns == previous.at_ns:
@@ -319,12 +319,14 @@ def build_intervals(moments: Iterable[Moment], now_ns: int) -> list[Interval]:
             else:
                 found.append(Interval(previous.at_ns, moment.at_ns, kind))
         # Deliveries that were late may be older than what came before them.
-        previous = moment if previous is None else Moment(max(moment.at_ns, previous.at_ns), moment.column)
+        previous = (
+            moment if previous is None else ColumnChange(max(moment.at_ns, previous.at_ns), moment.column)
+        )
     return found
 
 
-def clip(intervals: Iterable[Interval], since_ns: int) -> list[Interval]:
-    """Return what of intervals lies behind a time."""
+def clip_intervals(intervals: Iterable[Interval], since_ns: int) -> list[Interval]:
+    """Return the parts of intervals after a time."""
     return [
         Interval(max(each.start_ns, since_ns), each.end_ns, each.kind)
         for each in intervals
@@ -333,7 +335,7 @@ def clip(intervals: Iterable[Interval], since_ns: int) -> list[Interval]:
 
 
 def sum_waits(intervals: Sequence[Interval]) -> int:
-    """Return how long was waited in all, in nanoseconds."""
+    """Return the total waiting time, in nanoseconds."""
     return sum(each.end_ns - each.start_ns for each in intervals if each.kind is SpanKind.WAITING)
 
 
@@ -344,11 +346,11 @@ _AT_ONCE = 500
 _Name = tuple[str, Scope]
 
 
-class HookFold(Struct):
-    """What the deliveries of one session come to."""
+class HookHistory(Struct):
+    """The state and history of one session, folded from its hook deliveries."""
 
     status: AgentStatus | None = None
-    moments: list[Moment] = []
+    moments: list[ColumnChange] = []
     """From when on it stood in which column, each time that this changed."""
     count: int = 0
     first_ns: int = 0
@@ -360,7 +362,7 @@ class HookFold(Struct):
     """The machine that they come from."""
 
     def add(self, delivery: HookDelivery) -> None:
-        """Go on by one."""
+        """Apply a delivery."""
         if delivery.received_ns != self.last_ns:
             self.at_last = set()
         self.at_last.add(delivery.delivery_id)
@@ -372,23 +374,23 @@ class HookFold(Struct):
         self.cwd = self.cwd or find_text(delivery.fields, "cwd")
         column = find_column(self.status.phase, self.status.why)
         if not self.moments or self.moments[-1].column is not column:
-            self.moments.append(Moment(delivery.received_ns, column))
+            self.moments.append(ColumnChange(delivery.received_ns, column))
             del self.moments[:-_MOST_MOMENTS]
 
 
-class HookFolds:
-    """Folds by the ids of sessions, for each scope apart; used by one thread at a time."""
+class HookHistories:
+    """Histories by session id, separately for each scope; used by one thread at a time."""
 
     def __init__(self, store: MaintainedStore) -> None:
         self._store = store
-        self._kept: OrderedDict[_Name, HookFold] = OrderedDict()
+        self._kept: OrderedDict[_Name, HookHistory] = OrderedDict()
         self._scopes: dict[str, set[Scope]] = {}
         """For which scopes there are folds of a session."""
         self._behind: set[_Name] = set()
         """Those of which there is more."""
 
     def note(self, session_id: str, received_ns: int) -> None:
-        """Take notice of a delivery."""
+        """Note that there is a new delivery."""
         for scope in list(self._scopes.get(session_id, ())):
             name = session_id, scope
             if received_ns < self._kept[name].last_ns:
@@ -397,17 +399,17 @@ class HookFolds:
                 self._behind.add(name)
 
     def clear(self) -> None:
-        """Forget all folds: nobody knows what was missed."""
+        """Drop all histories: entries of the feed may have been missed."""
         self._kept.clear()
         self._scopes.clear()
         self._behind.clear()
 
-    def find(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
-        """Return the fold of the visible hook deliveries of a session; None if there are none."""
+    def find(self, session_id: str, scope: Scope = LOCAL) -> HookHistory | None:
+        """Return the history of a session's visible hook deliveries; None if there are none."""
         name = session_id, scope
         fold = self._kept.get(name)
         if fold is None:
-            fold = HookFold()
+            fold = HookHistory()
             self._behind.add(name)
         if name in self._behind:
             self._go_on(fold, session_id, scope)
@@ -427,7 +429,7 @@ class HookFolds:
         if not self._scopes[session_id]:
             del self._scopes[session_id]
 
-    def _go_on(self, fold: HookFold, session_id: str, scope: Scope) -> None:
+    def _go_on(self, fold: HookHistory, session_id: str, scope: Scope) -> None:
         while True:
             which = DeliveryFilter(
                 session_id=session_id,

@@ -11,12 +11,10 @@ from pathlib import PurePath
 
 from msgspec import Struct
 
-from turnlog.cli.accounts import name_state
 from turnlog.instants import find_moment
-from turnlog.messages import view
 from turnlog.server.errors import ErrorDetail, NotFoundError, RequestError
-from turnlog.server.session_states import ListedState, SessionState
-from turnlog.server.values import clean_text, dollars, one_line, took_ms
+from turnlog.server.session_states import ListedState, SessionState, to_listed_state
+from turnlog.server.values import clean_text, dollars, elapsed_ms, fill_clean, one_line
 from turnlog.shapes import fill
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import Facets, SessionFilter, StoredProject, StoredSession
@@ -156,7 +154,7 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
     row = stored.row
     name = name_session(stored)
     title = stored.marks.name or row.title
-    return view(
+    return fill_clean(
         SessionItem,
         row,
         stored,
@@ -169,8 +167,8 @@ def view_session(stored: StoredSession, state: SessionState | None) -> SessionIt
         cost_usd=dollars(row.cost),
         created_at=find_moment(row.first_time),
         last_at=find_moment(row.last_time),
-        duration_ms=took_ms(row.first_time, row.last_time),
-        state=None if state is None else name_state(state),
+        duration_ms=elapsed_ms(row.first_time, row.last_time),
+        state=None if state is None else to_listed_state(state),
         marks=fill(Marks, stored.marks),
         machine=stored.origin,
     )

@@ -29,18 +29,8 @@ from litestar.params import SkipValidation
 from msgspec import Struct
 
 from turnlog.server import session_states as states
-from turnlog.server.session_states import (
-    Column,
-    HookFold,
-    HookFolds,
-    ProcessState,
-    SessionState,
-    StateChange,
-    TranscriptFacts,
-    read_transcript,
-)
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Recent, clean_optional, clean_text, one_line
+from turnlog.server.values import LruDict, clean_optional, clean_text, one_line
 from turnlog.store.catalogue.feed import is_running
 from turnlog.store.interface import ChangeEntry, ChangeKind, MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
@@ -78,14 +68,14 @@ def _list_processes(config_dirs: Iterable[Path]) -> Iterator[SessionProcess]:
                 yield found
 
 
-def find_processes(config_dirs: Iterable[Path]) -> dict[str, ProcessState]:
+def find_processes(config_dirs: Iterable[Path]) -> dict[str, states.ProcessState]:
     """Return what is known of the processes of sessions, by their ids."""
     told = list(_list_processes(config_dirs))
     starts = _list_starts([each.pid for each in told])
-    found: dict[str, ProcessState] = {}
+    found: dict[str, states.ProcessState] = {}
     for each in told:
-        state = _judge(each, starts)
-        if found.get(each.session_id) is not ProcessState.ALIVE:  # one that lives is enough
+        state = _check_process(each, starts)
+        if found.get(each.session_id) is not states.ProcessState.ALIVE:  # one that lives is enough
             found[each.session_id] = state
     return found
 
@@ -98,19 +88,19 @@ def _read(path: Path) -> SessionProcess | None:
         return None
 
 
-def _judge(told: SessionProcess, starts: Mapping[int, str]) -> ProcessState:
+def _check_process(told: SessionProcess, starts: Mapping[int, str]) -> states.ProcessState:
     if told.pid <= 0 or (told.pid_domain in _SYSTEMS and told.pid_domain != sys.platform):
-        return ProcessState.UNKNOWN
+        return states.ProcessState.UNKNOWN
     # One that has ended may still be waited for.
     if not is_running(told.pid) or _read_stat(told.pid)[:1] == ["Z"]:
-        return ProcessState.GONE
+        return states.ProcessState.GONE
     start = starts.get(told.pid)
     began = " ".join(str(told.proc_start).split())
     # A count cannot be compared with a date.
     if told.proc_start is None or start is None or began.isdigit() != start.isdigit():
-        return ProcessState.ALIVE
+        return states.ProcessState.ALIVE
     is_same = began == start
-    return ProcessState.ALIVE if is_same else ProcessState.GONE
+    return states.ProcessState.ALIVE if is_same else states.ProcessState.GONE
 
 
 def _list_starts(pids: list[int]) -> dict[int, str]:
@@ -174,41 +164,41 @@ class StateWatch:
         self._config_dirs = tuple(config_dirs)
         self.clock = clock
         self.has_people = has_people
-        self._folds = HookFolds(store)
-        self._facts: Recent[str, tuple[int, TranscriptFacts]] = Recent(_MOST_KEPT)
-        self._built: Recent[str, tuple[object, object]] = Recent(_MOST_KEPT)
-        self._processes: dict[str, ProcessState] = {}
+        self._folds = states.HookHistories(store)
+        self._facts: LruDict[str, tuple[int, states.TranscriptFacts]] = LruDict(_MOST_KEPT)
+        self._built: LruDict[str, tuple[object, object]] = LruDict(_MOST_KEPT)
+        self._processes: dict[str, states.ProcessState] = {}
         self._processes_at = float("-inf")
         self._machines: dict[str, Machine] = {}
         self._machines_at = float("-inf")
         self._seq: int | None = None
         self._lock = threading.RLock()
 
-    def find_state(self, session: StoredSession) -> SessionState | None:
+    def find_state(self, session: StoredSession) -> states.SessionState | None:
         """Return what a session does; None if nothing happened in it for a day, or nobody knows."""
         [state] = self.find_states([session])
         return state
 
-    def find_states(self, sessions: Sequence[StoredSession]) -> list[SessionState | None]:
+    def find_states(self, sessions: Sequence[StoredSession]) -> list[states.SessionState | None]:
         """Return what some sessions do, having looked into the feed once."""
         with self._lock:
             self._catch_up()
             return [self._find(session) for session in sessions]
 
-    def find_hook_state(self, session_id: str, scope: Scope = LOCAL) -> SessionState | None:
+    def find_hook_state(self, session_id: str, scope: Scope = LOCAL) -> states.SessionState | None:
         """Return the state of a session known only from hooks."""
         with self._lock:
             self._catch_up()
-            return self._settle(self._folds.find(session_id, scope), None, session_id)
+            return self._combine(self._folds.find(session_id, scope), None, session_id)
 
-    def find_fold(self, session_id: str, scope: Scope = LOCAL) -> HookFold | None:
-        """Return the fold of the hooks of a session."""
+    def find_hook_history(self, session_id: str, scope: Scope = LOCAL) -> states.HookHistory | None:
+        """Return the hook history of a session."""
         with self._lock:
             self._catch_up()
             return self._folds.find(session_id, scope)
 
     def find_scope(self, session: StoredSession) -> Scope:
-        """Return by what a session's own hook deliveries are found, whoever else uses the same id."""
+        """Return the scope of a session's own hook deliveries, even if others have the same id."""
         return Scope(LOCAL.owner, Viewer(session=session.key)) if self.has_people() else LOCAL
 
     def find_machine(self, origin: str) -> Machine | None:
@@ -220,21 +210,21 @@ class StateWatch:
                 self._machines, self._machines_at = {each.origin: each for each in found}, now
             return self._machines.get(origin)
 
-    def find_process(self, session_id: str) -> ProcessState:
+    def find_process(self, session_id: str) -> states.ProcessState:
         """Return what is known of a session's process."""
         with self._lock:
             now = time.monotonic()
             if now - self._processes_at > _PROCESSES_SECONDS:
                 self._processes, self._processes_at = find_processes(self._config_dirs), now
-            return self._processes.get(session_id, ProcessState.UNKNOWN)
+            return self._processes.get(session_id, states.ProcessState.UNKNOWN)
 
-    def read_facts(self, session: StoredSession) -> TranscriptFacts:
+    def read_facts(self, session: StoredSession) -> states.TranscriptFacts:
         """Return the facts of a session's transcript, which is read once for each revision."""
         with self._lock:
             known = self._facts.get(session.key)
             if known is None or known[0] != session.revision:
-                known = session.revision, read_transcript(self._store, session)
-            self._facts.keep(session.key, known)
+                known = session.revision, states.read_transcript(self._store, session)
+            self._facts.put(session.key, known)
             return known[1]
 
     def get_or_build(self, key: str, signature: object, build: Callable[[], V]) -> V:
@@ -245,20 +235,20 @@ class StateWatch:
             return cast(V, known[1])
         built = build()
         with self._lock:
-            self._built.keep(key, (signature, built))
+            self._built.put(key, (signature, built))
         return built
 
-    def _find(self, session: StoredSession) -> SessionState | None:
+    def _find(self, session: StoredSession) -> states.SessionState | None:
         name = name_session(session)
         fold = self._folds.find(name, self.find_scope(session))
         seen = max((session.row.last_time or 0) * 1000, 0 if fold is None else fold.last_ns)
         if self.clock() - seen > ACTIVE_NS:
             return None
-        return self._settle(fold, self.read_facts(session), name)
+        return self._combine(fold, self.read_facts(session), name)
 
-    def _settle(
-        self, fold: HookFold | None, facts: TranscriptFacts | None, session_id: str
-    ) -> SessionState | None:
+    def _combine(
+        self, fold: states.HookHistory | None, facts: states.TranscriptFacts | None, session_id: str
+    ) -> states.SessionState | None:
         now = self.clock()
         told = (
             None if fold is None or fold.status is None else states.state_from_hooks(fold.status, fold.last_ns)
@@ -293,10 +283,10 @@ _TELLING = frozenset({ChangeKind.SESSION_ADDED, ChangeKind.SESSION_CHANGED, Chan
 
 
 class StateTracker:
-    """Compares states with those before; called by the feed's reader alone."""
+    """Reports changes of states; called by the feed's reader only."""
 
     def __init__(
-        self, store: MaintainedStore, watch: StateWatch, on_change: Callable[[StateChange], None]
+        self, store: MaintainedStore, watch: StateWatch, on_change: Callable[[states.StateChange], None]
     ) -> None:
         self._store = store
         self._watch = watch
@@ -316,7 +306,7 @@ class StateTracker:
             (self._compare if is_news else self._note)(session_id, state, session)
 
     def __call__(self, entries: Sequence[ChangeEntry]) -> None:
-        """Tell what follows from changes."""
+        """Report the state changes that follow from entries of the feed."""
         names = {entry.session: entry.kind for entry in entries if entry.kind in _TELLING}
         told = [name for name, kind in names.items() if kind is ChangeKind.HOOK_DELIVERED]
         keys = [name for name, kind in names.items() if kind is not ChangeKind.HOOK_DELIVERED]
@@ -325,7 +315,7 @@ class StateTracker:
             self._compare(session_id, state, session)
 
     def recheck(self) -> None:
-        """Look again at those that are not done."""
+        """Check sessions again that are not done."""
         for name, (session_id, session) in list(self._busy.items())[-_PRIMED:]:
             state = (
                 self._watch.find_hook_state(session_id) if session is None else self._watch.find_state(session)
@@ -335,27 +325,27 @@ class StateTracker:
             else:
                 self._compare(session_id, state, session)
 
-    def _note(self, session_id: str, state: SessionState, session: StoredSession | None) -> None:
+    def _note(self, session_id: str, state: states.SessionState, session: StoredSession | None) -> None:
         name = self._name(session_id, session)
         self._known[name] = state.column, state.why
         self._known.move_to_end(name)
         if len(self._known) > _MOST_TRACKED:
             self._busy.pop(self._known.popitem(last=False)[0], None)
         self._busy.pop(name, None)
-        if state.column is not Column.DONE:
+        if state.column is not states.Column.DONE:
             self._busy[name] = session_id, session
 
     def _name(self, session_id: str, session: StoredSession | None) -> str:
-        """Return by what a session is told apart: where there are people, several may have one id."""
+        """Return the name that identifies a session: in a team, several may have the same id."""
         return session_id if session is None or not self._watch.has_people() else session.key
 
-    def _compare(self, session_id: str, state: SessionState, session: StoredSession | None) -> None:
+    def _compare(self, session_id: str, state: states.SessionState, session: StoredSession | None) -> None:
         before = self._known.get(self._name(session_id, session))
         self._note(session_id, state, session)
         if before != (state.column, state.why):
             title = None if session is None else session.marks.name or session.row.title
             self._on_change(
-                StateChange(
+                states.StateChange(
                     session_id=clean_text(session_id),
                     key=None if session is None else session.key,
                     before=None if before is None else before[0],
@@ -367,7 +357,7 @@ class StateTracker:
 
     def _find_kept(
         self, stored: Sequence[StoredSession]
-    ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
+    ) -> Iterator[tuple[str, states.SessionState, StoredSession | None]]:
         for session in stored:
             state = self._watch.find_state(session)
             if state is not None:
@@ -375,7 +365,7 @@ class StateTracker:
 
     def _find_told(
         self, session_ids: Sequence[str]
-    ) -> Iterator[tuple[str, SessionState, StoredSession | None]]:
+    ) -> Iterator[tuple[str, states.SessionState, StoredSession | None]]:
         """Yield the states of sessions that hooks reported, whether or not there is a transcript."""
         for session_id in session_ids:
             stored = find_sessions(self._store, LOCAL, session_id) if session_id else []

@@ -83,21 +83,21 @@ class SyncState:
         self.bytes = 0
         self.seconds = 0.0
 
-    def listen(self, on_news: Callable[[], None]) -> None:
+    def subscribe(self, on_news: Callable[[], None]) -> None:
         """Have a function called whenever something changed, in the thread that changed it."""
         self._listeners.append(on_news)
 
-    def enter(self, phase: SyncPhase) -> None:
+    def set_phase(self, phase: SyncPhase) -> None:
         """Note a phase that the follower cannot report itself."""
         self.phase = phase
-        self._tell()
+        self._notify()
 
     def note(self, news: FollowerReport) -> None:
         """Apply a report of the follower."""
         self._note(news)
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in self._listeners:
             listener()
 
@@ -150,7 +150,7 @@ class FollowerProcess:
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def __enter__(self) -> Self:
-        self._state.enter(SyncPhase.STARTING)
+        self._state.set_phase(SyncPhase.STARTING)
         self._thread.start()
         return self
 
@@ -165,7 +165,7 @@ class FollowerProcess:
         if process is not None:
             end_child(process, _PATIENCE)
         self._thread.join(_PATIENCE)
-        self._state.enter(SyncPhase.OFF)
+        self._state.set_phase(SyncPhase.OFF)
 
     def _run(self) -> None:
         pause = 1.0
@@ -180,7 +180,7 @@ class FollowerProcess:
             if self._stopping.is_set():
                 return
             self._state.restarts += 1
-            self._state.enter(SyncPhase.FAILED)
+            self._state.set_phase(SyncPhase.FAILED)
             logger.error("the follower exited with status %d; restarting it in %.0f s", status, pause)
             self._stopping.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)

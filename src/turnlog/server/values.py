@@ -59,8 +59,8 @@ def fill_clean(kind: type[Shape], /, *sources: object, **own: Any) -> Shape:
     return kind(**values)
 
 
-def cut(text: str, most: int) -> tuple[str, bool]:
-    """Return a text, or its beginning, and whether something is missing."""
+def truncate(text: str, most: int) -> tuple[str, bool]:
+    """Return a text, cut to a length, and whether it was cut."""
     return (clean_text(text), False) if len(text) <= most else (clean_text(text[:most]), True)
 
 
@@ -79,7 +79,7 @@ def instant_of(nanoseconds: int) -> datetime:
     return from_microseconds(nanoseconds // 1000)
 
 
-def took_ms(started: int | None, ended: int | None) -> int | None:
+def elapsed_ms(started: int | None, ended: int | None) -> int | None:
     """Return how long something took, in milliseconds; None if that is not known or runs backwards."""
     if started is None or ended is None or ended < started:
         return None
@@ -108,11 +108,11 @@ def build_resume(session_id: str, project: str | None) -> str | None:
 T = TypeVar("T")
 
 _MOST_BYTES = 32 << 20
-"""Of the lines that one answer is made from; one thing is told however long its lines are."""
+"""Of the lines that one response is made from; a single item is returned however long its lines are."""
 
 
-def fit(things: Sequence[T], measure: Callable[[T], int], anchor: int = 0) -> Sequence[T]:
-    """Return things next to each other, the one at `anchor` among them, whose lines are not too long."""
+def limit_by_size(things: Sequence[T], measure: Callable[[T], int], anchor: int = 0) -> Sequence[T]:
+    """Return consecutive items around `anchor` whose lines have a limited total size."""
     if not things:
         return things
     start, end = choose_range([measure(thing) for thing in things], anchor, _MOST_BYTES)
@@ -155,15 +155,15 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Recent(OrderedDict[K, V]):
-    """What was kept last, at most so many of it."""
+class LruDict(OrderedDict[K, V]):
+    """A dictionary of limited size that drops the least recently stored entries."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
 
-    def keep(self, key: K, value: V) -> None:
-        """Keep a value, for longer than all others."""
+    def put(self, key: K, value: V) -> None:
+        """Store a value as the newest entry."""
         self[key] = value
         self.move_to_end(key)
         while len(self) > self._most:
@@ -171,10 +171,10 @@ class Recent(OrderedDict[K, V]):
 
 
 class Memo(Generic[V]):
-    """The last answers about each store; from any thread."""
+    """A cache of results for each store, of limited size; thread-safe."""
 
     def __init__(self, most: int) -> None:
-        """Take how many answers are remembered for a store."""
+        """`most` is the number of results per store."""
         self._most = most
         self._known: WeakKeyDictionary[Store, dict[Hashable, V]] = WeakKeyDictionary()
         self._lock = Lock()

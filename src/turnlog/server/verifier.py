@@ -1,21 +1,31 @@
-"""The process that verifies the archive beside the server (`processes`). It only reads."""
+"""Verifying the archive in a process beside the server (`processes`), one run at a time. It only reads."""
 
 from __future__ import annotations
 
+import logging
 import os
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import closing
+from datetime import UTC, datetime
+from enum import StrEnum
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.errors import TurnlogError
 from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
-from turnlog.server.processes import find_place, open_input, prepare_child, send_report
+from turnlog.server.errors import RequestError
+from turnlog.server.processes import end_child, open_input, parse_place, prepare_child, send_report, start_child
 from turnlog.server.values import clean_text, one_line
 from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import open_store
+
+logger = logging.getLogger("turnlog.server")
 
 
 class Finding(Struct, frozen=True, gc=False, kw_only=True):
@@ -44,6 +54,110 @@ class VerifierReport(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=
     """Whether all of it was checked."""
     reason: str = ""
     """Why it failed."""
+
+
+class VerifyState(StrEnum):
+    """The state of a verification."""
+
+    RUNNING = "running"
+    CLEAN = "clean"
+    """Everything agrees."""
+    FOUND = "found"
+    """Something disagrees."""
+    FAILED = "failed"
+    """It could not be done to the end."""
+
+
+class VerifyJob(Struct, frozen=True, gc=False, kw_only=True):
+    """A verification of the whole archive, running in the background."""
+
+    state: VerifyState
+    done: int
+    total: int
+    """Sessions."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    findings: tuple[Finding, ...] = ()
+    """At most 200."""
+    found: int = 0
+    """All of them."""
+    message: str | None = None
+    """Why it failed."""
+
+
+_PATIENCE = 2.0
+_MOST_FINDINGS = 200
+
+
+class VerifierProcess:
+    """The verification that runs, or the last one."""
+
+    def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
+        self._place = place
+        self._env = dict(env)
+        self._lock = threading.Lock()
+        self._job: VerifyJob | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+
+    def find_job(self) -> VerifyJob | None:
+        """Return how far it is; None if there was none."""
+        return self._job
+
+    def start(self) -> VerifyJob:
+        """Begin, and return at once; raises `RequestError` if one is running."""
+        with self._lock:
+            if self._place is None or self._is_over:
+                raise RequestError(503, "unavailable", "This archive cannot be verified now")
+            if self._job is not None and self._job.state is VerifyState.RUNNING:
+                raise RequestError(409, "running", "A verification is already running")
+            process = start_child("turnlog.server.verifier", self._place, self._env)
+            job = VerifyJob(state=VerifyState.RUNNING, done=0, total=0, started_at=datetime.now(UTC))
+            self._process, self._job = process, job
+            self._thread = threading.Thread(target=self._listen, args=(process,), name="verifier", daemon=True)
+            self._thread.start()
+            return job
+
+    def stop(self) -> None:
+        """End it, with the server."""
+        with self._lock:
+            self._is_over = True
+            process, thread = self._process, self._thread
+        if process is not None and thread is not None:
+            end_child(process, _PATIENCE)
+            thread.join(_PATIENCE)
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        for line in process.stdout or ():
+            try:
+                self._take(msgspec.json.decode(line, type=VerifierReport))
+            except msgspec.DecodeError:
+                logger.error("the verifier sent a message that cannot be read")
+        status = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        assert self._job is not None
+        if self._job.state is VerifyState.RUNNING:
+            if not self._is_over:
+                logger.error("the verifier exited with status %d", status)
+            self._end(VerifyState.FAILED, "It ended before everything was checked")
+
+    def _take(self, news: VerifierReport) -> None:
+        assert self._job is not None
+        if news.reason:
+            self._end(VerifyState.FAILED, news.reason)
+            return
+        shown = (*self._job.findings, *news.found)[:_MOST_FINDINGS]
+        found = self._job.found + len(news.found)
+        self._job = replace(self._job, done=news.done, total=news.total, findings=shown, found=found)
+        if news.is_end:
+            self._end(VerifyState.FOUND if found else VerifyState.CLEAN)
+
+    def _end(self, state: VerifyState, message: str | None = None) -> None:
+        assert self._job is not None
+        self._job = replace(self._job, state=state, ended_at=datetime.now(UTC), message=message)
 
 
 def main(place: StorePlace) -> int:
@@ -99,4 +213,4 @@ def _view(found: Disagreement) -> Finding:
 
 
 if __name__ == "__main__":
-    sys.exit(main(find_place(sys.argv[1])))
+    sys.exit(main(parse_place(sys.argv[1])))

@@ -10,19 +10,10 @@ from msgspec.structs import replace
 
 from turnlog.ingest.copies import list_shared
 from turnlog.messages import Line
+from turnlog.server import messages
 from turnlog.server.errors import InvalidRequestError, NotFoundError
-from turnlog.server.messages import (
-    Answer,
-    CallViewer,
-    Message,
-    MessageUsage,
-    Window,
-    name_result_lane,
-    view_message,
-    view_results,
-)
 from turnlog.server.sessions import name_session
-from turnlog.server.values import Memo, fit, one_line, read_lines
+from turnlog.server.values import Memo, limit_by_size, one_line, read_lines
 from turnlog.store.interface import Store
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
@@ -43,7 +34,7 @@ _LONGEST_INDEX = 15
 _MOST_FOLDED = 200
 """Of one message, at its beginning: a call's progress may be thousands of lines that nobody is shown."""
 _SHARED: Memo[frozenset[str]] = Memo(64)
-"""The uuids that other sessions have, too; what is told of a revision does not change."""
+"""The uuids that other sessions have, too; they stay the same within a revision."""
 
 
 class WindowQuery(Struct, frozen=True):
@@ -104,10 +95,10 @@ class Selection(Struct, frozen=True):
     def is_shown_by(self, row: MessageRecord) -> bool:
         """Tell whether the results are wanted that a message shows; they have no category."""
         lanes = self.where.lanes
-        return self.where.categories is None and (lanes is None or name_result_lane(row) in lanes)
+        return self.where.categories is None and (lanes is None or messages.name_result_lane(row) in lanes)
 
     def count_items(self, rows: Sequence[MessageRecord]) -> int:
-        """Return how many messages and results there are to tell of."""
+        """Return how many messages and results are to be returned."""
         return sum(self._count_items(rows)) if self.has_results else len(rows)
 
     def _take(self, found: list[MessageRecord], rows: Sequence[MessageRecord], count: int) -> bool:
@@ -162,7 +153,7 @@ def find_window(
         if agent is None:
             raise NotFoundError("There is no such agent")
         source = agent.file
-        if source is None:  # it speaks in the transcript, where it is told apart by its id
+        if source is None:  # its messages are in the transcript, marked with its id
             where = replace(where, agent_id=agent.id)
     chapter = session.find_chapter(source)
     if asked.source is not None and all(file.source != asked.source for file in session.files):
@@ -189,7 +180,9 @@ def find_window(
     return FoundWindow(selection, [*above, *below], len(above) if below else max(len(above) - 1, 0), at)
 
 
-def view_window(store: Store, scope: Scope, session: StoredSession, found: FoundWindow) -> tuple[Message, ...]:
+def view_window(
+    store: Store, scope: Scope, session: StoredSession, found: FoundWindow
+) -> tuple[messages.Message, ...]:
     """Return messages of one chapter with what they say; fewer, around the anchor, if that is very much.
 
     Where results are asked for, these come behind the message with which they are shown.
@@ -199,10 +192,10 @@ def view_window(store: Store, scope: Scope, session: StoredSession, found: Found
         return ()
     calls = chapter.list_calls_of(found.rows)
     wanted = {row.index: _list_lines(row, calls.get(row.index, ())) for row in found.rows}
-    rows = fit(found.rows, lambda row: chapter.measure(wanted[row.index]), found.anchor)
+    rows = limit_by_size(found.rows, lambda row: chapter.measure(wanted[row.index]), found.anchor)
     lines = read_lines(chapter, (number for row in rows for number in wanted[row.index]))
     lines |= read_lines(chapter, _list_copies(rows, calls, lines))
-    window = Window(
+    window = messages.MessageContext(
         key=session.key,
         session_id=name_session(session),
         chapter=chapter,
@@ -212,21 +205,21 @@ def view_window(store: Store, scope: Scope, session: StoredSession, found: Found
         shared=_SHARED.get_or_build(
             store, (scope, session.key, session.revision), lambda: list_shared(store, scope, session)
         ),
-        viewer=CallViewer(store, scope, session),
+        viewer=messages.CallViewer(store, scope, session),
     )
-    shown: list[Message] = []
+    shown: list[messages.Message] = []
     for row in rows:
         built = build_message(row, lines, calls.get(row.index, ()))
         if selection.is_wanted(row):
-            shown.append(view_message(row, built, window))
+            shown.append(messages.view_message(row, built, window))
         if selection.has_results and selection.is_shown_by(row):
-            shown += view_results(row, built, window)
+            shown += messages.view_results(row, built, window)
     return tuple(shown)
 
 
 def read_titles(chapter: Chapter, rows: Sequence[MessageRecord]) -> dict[int, str]:
     """Return how messages begin, by their indexes; only of the first, if they are very long together."""
-    rows = fit(rows, lambda row: chapter.measure(row.lines[: row.own_lines]))
+    rows = limit_by_size(rows, lambda row: chapter.measure(row.lines[: row.own_lines]))
     lines = read_lines(chapter, (number for row in rows for number in row.lines[: row.own_lines]))
     return {row.index: one_line(build_message(row, lines).text) for row in rows}
 
@@ -254,7 +247,7 @@ def _list_lines(row: MessageRecord, calls: Sequence[CallRecord]) -> list[int]:
 def _list_copies(
     rows: Iterable[MessageRecord], calls: Mapping[int, Sequence[CallRecord]], lines: Mapping[int, Line]
 ) -> Iterator[int]:
-    """Yield the folded lines in which there may be a copy that tells of a call; few calls have one."""
+    """Yield the folded lines that may contain a copy describing a call; few calls have one."""
     for row in rows:
         if any(is_told_elsewhere(call, lines) for call in calls.get(row.index, ())):
             yield from row.lines[row.own_lines : row.own_lines + _MOST_FOLDED]
@@ -267,13 +260,13 @@ def _list_ids(chapter: Chapter, rows: Sequence[MessageRecord]) -> dict[int, str]
     return ids | {row.index: row.id for row in above}
 
 
-def _find_answers(store: Store, scope: Scope, lines: Iterable[Line]) -> dict[str, Answer]:
+def _find_answers(store: Store, scope: Scope, lines: Iterable[Line]) -> dict[str, messages.AnswerUsage]:
     """Return what the answers in some lines used, by what they are known by."""
     ids = {name_answer(line) for line in lines}
     found = store.read_usage(scope).find_answers([each for each in ids if each is not None])
     return {
-        use.message_id: Answer(
-            usage=MessageUsage(
+        use.message_id: messages.AnswerUsage(
+            usage=messages.MessageUsage(
                 input_tokens=use.input,
                 output_tokens=use.output,
                 cache_read_input_tokens=use.cache_read,

@@ -55,6 +55,9 @@ class Archive:
         sent = {**self.api.bearer, "Content-Type": "application/json", **headers}
         return self.api.ask("POST", path, sent, data)
 
+    def delete(self, path: str) -> Answer:
+        return self.api.ask("DELETE", path, self.api.bearer)
+
     def key_of(self, session: str) -> str:
         [found] = find_sessions(self.store, LOCAL, session)
         return found.key
@@ -283,12 +286,12 @@ def test_what_was_forgotten_may_be_archived_again(archive: Archive) -> None:
     key, place = archive.key_of(TOOLS), "/api/archive/tombstones"
     archive.post(f"/api/sessions/{key}/forget", {"dry_run": False})
     for name in ("nobody", TOOLS[:3], "%25%25%25%25", "'%20OR%201=1"):
-        assert archive.post(f"{place}/{name}/lift").status == 404
+        assert archive.delete(f"{place}/{name}").status == 404
     for name in ("%00%00%00%00", "..%2f..%2f..", "%2e%2e"):
-        assert archive.post(f"{place}/{name}/lift").status in (400, 404)
-    lifted = archive.post(f"{place}/{TOOLS}/lift")
-    assert (lifted.status, lifted.json) == (200, {"session_id": TOOLS, "key": key})
-    assert archive.post(f"{place}/{TOOLS}/lift").status == 404
+        assert archive.delete(f"{place}/{name}").status in (400, 404)
+    deleted = archive.delete(f"{place}/{TOOLS}")
+    assert (deleted.status, deleted.json) == (200, {"session_id": TOOLS, "key": key})
+    assert archive.delete(f"{place}/{TOOLS}").status == 404
     sync(archive.store, archive.place, locate_sessions([archive.config]).sessions, origin="test")
     assert archive.api.get(f"/api/sessions/{TOOLS}").status == 200
 
@@ -298,9 +301,13 @@ def test_a_beginning_that_several_forgotten_sessions_have_names_none(archive: Ar
         archive.transcript(name).write_bytes(b'{"type":"user","message":{"role":"user","content":"Hi"}}\n')
     sync(archive.store, archive.place, locate_sessions([archive.config]).sessions, origin="test")
     archive.store.forget(LOCAL, [archive.key_of(name) for name in ("twin-1", "twin-2")])
-    answer = archive.post("/api/archive/tombstones/twin-/lift")
+    answer = archive.delete("/api/archive/tombstones/twin-")
     assert (answer.status, answer.code) == (409, "ambiguous")
-    assert archive.post("/api/archive/tombstones/twin-2/lift").json["session_id"] == "twin-2"
+    former = archive.post("/api/archive/tombstones/twin-2/lift")
+    assert former.json["session_id"] == "twin-2"
+    address = "/api/archive/tombstones/twin-2"
+    assert former.headers["warning"] == f'299 - "this address is now DELETE {address}"'
+    assert former.headers["link"] == f'<{address}>; rel="successor-version"'
     assert [each.session_id for each in archive.store.list_tombstones(LOCAL)] == ["twin-1"]
 
 
@@ -393,24 +400,25 @@ def test_a_wish_that_nobody_understands_changes_nothing(untouched: Archive, what
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("method", "path"),
     [
-        f"/api/sessions/{TOOLS}/forget",
-        f"/api/sessions/{TOOLS}/restore",
-        "/api/archive/verify",
-        f"/api/archive/tombstones/{TOOLS}/lift",
+        ("POST", f"/api/sessions/{TOOLS}/forget"),
+        ("POST", f"/api/sessions/{TOOLS}/restore"),
+        ("POST", "/api/archive/verify"),
+        ("DELETE", f"/api/archive/tombstones/{TOOLS}"),
+        ("POST", f"/api/archive/tombstones/{TOOLS}/lift"),
     ],
 )
-def test_nobody_else_changes_anything(archive: Archive, path: str) -> None:
+def test_nobody_else_changes_anything(archive: Archive, method: str, path: str) -> None:
     api, body = archive.api, json.dumps({"dry_run": False}).encode()
     kind = {"Content-Type": "application/json"}
-    assert api.ask("POST", path, kind, body).status == 401
-    assert api.ask("POST", path, {**kind, "Authorization": "Bearer wrong"}, body).status == 401
+    assert api.ask(method, path, kind, body).status == 401
+    assert api.ask(method, path, {**kind, "Authorization": "Bearer wrong"}, body).status == 401
     foreign = {**kind, **api.cookie, "Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
-    assert api.ask("POST", path, foreign, body).status == 403
-    assert api.ask("POST", path, {**kind, **api.cookie}, body).status == 401
+    assert api.ask(method, path, foreign, body).status == 403
+    assert api.ask(method, path, {**kind, **api.cookie}, body).status == 401
     assert api.ask("GET", path, {**kind, **api.bearer}).status in (404, 405)
     assert api.get("/api/status").json["sessions"] == 18
     assert api.get("/api/archive").json["verify"] is None
     ours = {**kind, **api.cookie, "Origin": api.origin, "Sec-Fetch-Site": "same-origin"}
-    assert api.ask("POST", path, ours, body).status in (200, 202, 404)
+    assert api.ask(method, path, ours, body).status in (200, 202, 404)

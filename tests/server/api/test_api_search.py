@@ -134,7 +134,7 @@ def test_a_search_ends_when_whoever_asked_is_gone(endless: tuple[Endless, Served
 def test_a_search_that_takes_too_long_is_ended(
     endless: tuple[Endless, Served], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnlog.server.routes.search._PATIENCE", 0.05)
+    monkeypatch.setattr("turnlog.server.routes.sessions._PATIENCE", 0.05)
     store, served = endless
     answer = served.get("/api/search?q=x")
     assert (answer.status, answer.code) == (503, "too_slow")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from corpus_archive import CorpusArchive
 from server_app import Served, serving
-from turnlog.ingest.pipeline import sync
-from turnlog.store.interface import MaintainedStore, find_known
+from turnlog.store.interface import MaintainedStore, find_known, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL
 from turnlog.store.opening import open_store
@@ -80,15 +81,15 @@ def count_notes(store: MaintainedStore, session: StoredSession) -> int:
     )
 
 
-def test_what_hooks_and_lines_tell_is_told_once(corpus: Path, tmp_path: Path) -> None:
+def test_what_hooks_and_lines_tell_is_told_once(
+    corpus: Path, corpus_archive: CorpusArchive, tmp_path: Path
+) -> None:
+    shutil.copyfile(corpus_archive.place, tmp_path / "turnlog.db")
     store = open_store(tmp_path / "turnlog.db")
-    located = [
-        files
-        for files in locate_path(corpus / "sessions").sessions
-        if files.path is not None and b'"hookEvent"' in files.path.read_bytes()
-    ]
-    sync(store, tmp_path / "turnlog.db", located[:MOST], origin="test")
-    sessions = store.list_sessions(LOCAL, limit=500).sessions
+    paths = [files.path for files in locate_path(corpus / "sessions").sessions if files.path is not None]
+    hooked = [path for path in paths if b'"hookEvent"' in path.read_bytes()][:MOST]
+    keys = {source.path: known.key for known in store.list_known(LOCAL) for source in known.sources}
+    sessions = [each for path in hooked for each in find_sessions(store, LOCAL, keys[str(path)])]
     seen: Counter[str] = Counter()
     with serving(tmp_path / "home", store=store) as served:
         for session in sessions:

@@ -257,9 +257,7 @@ def test_nothing_to_tell_costs_one_statement_for_each_look(tmp_path: Path) -> No
 
 def test_heartbeats_keep_a_quiet_stream_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also longer than the limits of any request."""
-    monkeypatch.setattr(
-        "turnlog.server.routes.live.LiveHub", lambda store: LiveHub(store, heartbeat_seconds=0.2)
-    )
+    monkeypatch.setattr("turnlog.server.live.LiveHub", lambda store: LiveHub(store, heartbeat_seconds=0.2))
     short = Limits(head_seconds=0.3, body_seconds=0.3, idle_seconds=1.0, stalled_seconds=0.3)
     with serving(tmp_path, limits=short) as served, listening(served) as client:
         client.read("hello")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.server.live import Window
+from turnlog.server.live import EventWindow
 
 
 def test_each_thing_is_told_once_where_it_was_told_last() -> None:
-    window = Window()
+    window = EventWindow()
     for about in ("a", "b", "a", "c"):
         window.put(about, about.encode())
     assert window.read(0) == [b"b", b"a", b"c"]
@@ -18,7 +18,7 @@ def test_each_thing_is_told_once_where_it_was_told_last() -> None:
 
 
 def test_who_falls_behind_is_told_so() -> None:
-    window = Window(most=2)
+    window = EventWindow(most=2)
     for about in ("a", "b", "c"):
         window.put(about, about.encode())
     assert window.read(0) is None
@@ -33,7 +33,7 @@ def test_whoever_reads_now_and_then_knows_the_last_of_everything(
     told: list[tuple[int, bool]], most: int
 ) -> None:
     """As long as it is never told that it fell behind."""
-    window = Window(most)
+    window = EventWindow(most)
     known: dict[bytes, bytes] = {}
     true: dict[bytes, bytes] = {}
     place = 0

@@ -1,3 +1,1 @@
 """What can be asked, one module for each resource; `app.py` lists them."""
-
-__all__: list[str] = []

@@ -1,22 +1,12 @@
-"""The archive as a whole: what it contains, whether it is sound; forgetting, restoring and deleting sessions.
-
-Verification takes long, so it runs in a process of its own (`turnlog.server.verifier`), one at a time.
-"""
+"""The archive as a whole: what it contains, and its verification; forgetting, restoring, deleting sessions."""
 
 from __future__ import annotations
 
-import logging
-import os
-import subprocess
-import threading
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import PurePath
 from typing import Annotated
 
-import msgspec
 from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody, PathParameter, RawBody, SkipValidation
@@ -41,61 +31,18 @@ from turnlog.ingest.retention import (
 from turnlog.server import requests
 from turnlog.server.audit import GivenSession, RequestedSession
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
-from turnlog.server.processes import end_child, start_child
-from turnlog.server.requests import (
-    GivenContext,
-    GivenScope,
-    GivenStore,
-    ServerContext,
-)
 from turnlog.server.security.callers import ADMINS, OPERATORS, Caller
 from turnlog.server.sessions import SHORTEST, WITH_PROBLEMS, name_session
 from turnlog.server.values import clean_optional, clean_text, instant_of, one_line
-from turnlog.server.verifier import Finding, VerifierReport
+from turnlog.server.verifier import VerifierProcess, VerifyJob
 from turnlog.shapes import fill
 from turnlog.store import interface
 from turnlog.store.account_model import Action
 from turnlog.store.accounts import Accounts
-from turnlog.store.interface import (
-    MaintainedStore,
-    Tombstone,
-    count_files,
-)
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import LOCAL, Scope, StorePlace, home_of
+from turnlog.store.model import LOCAL, Scope, home_of
 from turnlog.store.opening import find_in_backup, measure_store
 from turnlog.transcripts.session_files import list_roots, path_text
-
-logger = logging.getLogger("turnlog.server")
-
-
-class VerifyState(StrEnum):
-    """The state of a verification."""
-
-    RUNNING = "running"
-    CLEAN = "clean"
-    """Everything agrees."""
-    FOUND = "found"
-    """Something disagrees."""
-    FAILED = "failed"
-    """It could not be done to the end."""
-
-
-class VerifyJob(Struct, frozen=True, gc=False, kw_only=True):
-    """A verification of the whole archive, running in the background."""
-
-    state: VerifyState
-    done: int
-    total: int
-    """Sessions."""
-    started_at: datetime
-    ended_at: datetime | None = None
-    findings: tuple[Finding, ...] = ()
-    """At most 200."""
-    found: int = 0
-    """All of them."""
-    message: str | None = None
-    """Why it failed."""
 
 
 class ExpiringSession(Struct, frozen=True, gc=False, kw_only=True):
@@ -215,93 +162,18 @@ class RestoreResult(Struct, frozen=True, gc=False, kw_only=True):
     """Files that already exist with the same bytes."""
 
 
-_PATIENCE = 2.0
-_MOST_FINDINGS = 200
-
-
-class VerifierProcess:
-    """The verification that runs, or the last one."""
-
-    def __init__(self, place: StorePlace | None, env: Mapping[str, str] = os.environ) -> None:
-        self._place = place
-        self._env = dict(env)
-        self._lock = threading.Lock()
-        self._job: VerifyJob | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._thread: threading.Thread | None = None
-        self._is_over = False
-
-    def find_job(self) -> VerifyJob | None:
-        """Return how far it is; None if there was none."""
-        return self._job
-
-    def start(self) -> VerifyJob:
-        """Begin, and return at once; raises `RequestError` if one is running."""
-        with self._lock:
-            if self._place is None or self._is_over:
-                raise RequestError(503, "unavailable", "This archive cannot be verified now")
-            if self._job is not None and self._job.state is VerifyState.RUNNING:
-                raise RequestError(409, "running", "A verification is already running")
-            process = start_child("turnlog.server.verifier", self._place, self._env)
-            job = VerifyJob(state=VerifyState.RUNNING, done=0, total=0, started_at=datetime.now(UTC))
-            self._process, self._job = process, job
-            self._thread = threading.Thread(target=self._listen, args=(process,), name="verifier", daemon=True)
-            self._thread.start()
-            return job
-
-    def stop(self) -> None:
-        """End it, with the server."""
-        with self._lock:
-            self._is_over = True
-            process, thread = self._process, self._thread
-        if process is not None and thread is not None:
-            end_child(process, _PATIENCE)
-            thread.join(_PATIENCE)
-
-    def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        for line in process.stdout or ():
-            try:
-                self._take(msgspec.json.decode(line, type=VerifierReport))
-            except msgspec.DecodeError:
-                logger.error("the verifier sent a message that cannot be read")
-        status = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-        assert self._job is not None
-        if self._job.state is VerifyState.RUNNING:
-            if not self._is_over:
-                logger.error("the verifier exited with status %d", status)
-            self._end(VerifyState.FAILED, "It ended before everything was checked")
-
-    def _take(self, news: VerifierReport) -> None:
-        assert self._job is not None
-        if news.reason:
-            self._end(VerifyState.FAILED, news.reason)
-            return
-        shown = (*self._job.findings, *news.found)[:_MOST_FINDINGS]
-        found = self._job.found + len(news.found)
-        self._job = replace(self._job, done=news.done, total=news.total, findings=shown, found=found)
-        if news.is_end:
-            self._end(VerifyState.FOUND if found else VerifyState.CLEAN)
-
-    def _end(self, state: VerifyState, message: str | None = None) -> None:
-        assert self._job is not None
-        self._job = replace(self._job, state=state, ended_at=datetime.now(UTC), message=message)
-
-
 _MOST = 100
 _MOST_TOMBSTONES = 200
 
 
 def _view_archive(
-    store: MaintainedStore, scope: Scope, context: ServerContext, job: VerifyJob | None
+    store: interface.MaintainedStore, scope: Scope, context: requests.ServerContext, job: VerifyJob | None
 ) -> ArchiveOverview:
     """Return what the archive contains, and what threatens it.
 
-    To a viewer it tells of their sessions alone: where the archive is, and what lies around it, is not theirs.
+    A viewer sees only their own sessions: where the archive is, and what is around it, is not theirs.
     """
-    counts, tombstones = count_files(store, scope), store.list_tombstones(scope)
+    counts, tombstones = interface.count_files(store, scope), store.list_tombstones(scope)
     flawed = store.list_sessions(scope, WITH_PROBLEMS, limit=_MOST)
     own = ArchiveOverview(
         place=None,
@@ -374,7 +246,7 @@ def _name(stored: StoredSession) -> str | None:
     return None if title is None else one_line(title)
 
 
-def _view_tombstone(found: Tombstone) -> ForgottenSession:
+def _view_tombstone(found: interface.Tombstone) -> ForgottenSession:
     return ForgottenSession(
         session_id=clean_optional(found.session_id), key=found.key, at=instant_of(found.at_ns)
     )
@@ -385,7 +257,10 @@ GivenVerifying = NamedDependency[SkipValidation[VerifierProcess]]
 
 @get("/api/archive", sync_to_thread=True)
 def get_archive(
-    store: GivenStore, visible: GivenScope, context: GivenContext, verifying: GivenVerifying
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
+    context: requests.GivenContext,
+    verifying: GivenVerifying,
 ) -> ArchiveOverview:
     """Return what is in the archive, what Claude Code deletes soon, what was forgotten, and any problems."""
     return _view_archive(store, visible, context, verifying.find_job())
@@ -409,13 +284,13 @@ def find_verification(verifying: GivenVerifying) -> VerifyJob:
     return job
 
 
-@post("/api/archive/tombstones/{session_id:str}/lift", status_code=200, sync_to_thread=True)
-def lift_tombstone(
+@delete("/api/archive/tombstones/{session_id:str}", status_code=200, sync_to_thread=True)
+def delete_tombstone(
     session_id: Annotated[
         str, PathParameter(description="A forgotten session: its id or key, or the beginning of either.")
     ],
-    store: GivenStore,
-    visible: GivenScope,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
 ) -> ReleasedSession:
     """Allow a forgotten session to be archived again, if its files still exist."""
     found = find_tombstones(store, session_id, visible)
@@ -434,7 +309,7 @@ def forget_session(
     requested: GivenSession,
     data: JSONBody[DryRunOption],
     body: RawBody,
-    context: GivenContext,
+    context: requests.GivenContext,
 ) -> Response[ForgetResult]:
     """Permanently remove a session from the archive, or report what would be removed.
 
@@ -468,7 +343,7 @@ def restore_files(
     requested: GivenSession,
     data: JSONBody[DryRunOption],
     body: RawBody,
-    context: GivenContext,
+    context: requests.GivenContext,
 ) -> RestoreResult:
     """Restore the files of a session to where Claude Code kept them, or report which would be restored.
 
@@ -597,7 +472,7 @@ def _count_open(accounts: Accounts, key: str) -> int:
     return sum(link.revoked_ns is None and link.expires_ns > now for link in accounts.list_links(session=key))
 
 
-def _list_holding(store: MaintainedStore, key: str, caller: Caller) -> tuple[AffectedBackup, ...]:
+def _list_holding(store: interface.MaintainedStore, key: str, caller: Caller) -> tuple[AffectedBackup, ...]:
     """Return the copies of the archive that have a session, or may; where they are is for admins."""
     # Copies that were made before there were people know of no viewers, and the session is known to be theirs.
     found = [(backup, find_in_backup(backup, LOCAL, [key])) for backup in store.list_backups()]

@@ -17,7 +17,7 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from turnlog.instants import find_moment
-from turnlog.messages import ProblemKind, view
+from turnlog.messages import ProblemKind
 from turnlog.server import values
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
@@ -31,7 +31,6 @@ from turnlog.server.requests import (
     query,
 )
 from turnlog.server.security.callers import LINKED
-from turnlog.server.values import clean_text, dollars, fit, read_each, took_ms
 from turnlog.server.windows import read_titles
 from turnlog.shapes import fill
 from turnlog.transcripts.agents import AgentLink
@@ -173,11 +172,11 @@ def _view_turn(
     return fill(
         Turn,
         row,
-        prompt_uuid=clean_text(prompt.id),
+        prompt_uuid=values.clean_text(prompt.id),
         title=title,
         started_at=find_moment(row.started),
         ended_at=find_moment(row.ended),
-        cost_usd=dollars(row.cost),
+        cost_usd=values.dollars(row.cost),
         failed=sum(call.state == CallState.FAILED for call in calls),
         strip=build_strip(calls),
         edited=edited,
@@ -197,12 +196,12 @@ _MOST_PROBLEMS = 50
 
 @get("/api/sessions/{id:str}/turns", opt=LINKED, sync_to_thread=True)
 def list_turns(
-    asked: GivenSession,
+    requested: GivenSession,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Turns:
     """List a session's turns: each prompt with what it took to answer it."""
-    with asked.open() as (session, opened):
+    with requested.open() as (session, opened):
         main, total = opened.main, opened.count_turns()
         rows = [] if main is None else opened.list_turns(cursor, limit)
         prompts = [] if main is None else main.list_at(row.prompt for row in rows)
@@ -228,13 +227,13 @@ def list_turns(
 
 @get("/api/sessions/{id:str}/tree", opt=LINKED, sync_to_thread=True)
 def get_tree(
-    asked: GivenSession,
+    requested: GivenSession,
     source: Source = None,
     first: Annotated[int, integer("The index of the first message to return.")] = 0,
     limit: Annotated[int, integer("The maximum number of messages.", least=1, most=10_000)] = 1000,
 ) -> Tree:
     """Return which message follows which, starting at one, and all branches."""
-    with asked.open() as (session, opened):
+    with requested.open() as (session, opened):
         chapter = opened.find_chapter(source)
         parents = () if chapter is None else tuple(row.parent for row in chapter.list_messages(first, limit))
         branches = [] if chapter is None else chapter.list_branches()
@@ -250,12 +249,12 @@ def get_tree(
 
 @get("/api/sessions/{id:str}/agents", opt=LINKED, sync_to_thread=True)
 def list_agents(
-    asked: GivenSession,
+    requested: GivenSession,
     limit: Annotated[int, integer("The maximum number of agents.", least=1, most=5000)] = 1000,
     cursor: Cursor = 0,
 ) -> Agents:
     """List a session's sub-agents, at any depth."""
-    with asked.open() as (session, opened):
+    with requested.open() as (session, opened):
         rows = opened.list_agents()
     items = tuple(map(_view_agent, rows[cursor : cursor + limit]))
     return Agents(
@@ -265,7 +264,7 @@ def list_agents(
 
 @get("/api/sessions/{id:str}/problems", sync_to_thread=True)
 def list_problems(
-    asked: GivenSession,
+    requested: GivenSession,
     limit: Annotated[int, integer("The maximum number of lines.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> Problems:
@@ -273,15 +272,15 @@ def list_problems(
 
     `limit` and `cursor` count lines; each may have several problems.
     """
-    with asked.open() as (_, opened):
+    with requested.open() as (_, opened):
         files = sorted(opened.files, key=lambda file: file.source)
         every = ((file, line) for file in files for line in file.list_flawed())
         flawed = list(islice(every, cursor, cursor + limit + 1))
-        shown = fit(flawed[:limit], lambda each: each[1].length)
-        lines = read_each((file, [line.number]) for file, line in shown)
+        shown = values.limit_by_size(flawed[:limit], lambda each: each[1].length)
+        lines = values.read_each((file, [line.number]) for file, line in shown)
         items = tuple(
             LineProblem(
-                path=clean_text(file.facts.path),
+                path=values.clean_text(file.facts.path),
                 source=file.source,
                 offset=line.offset,
                 line=line.number,
@@ -295,7 +294,7 @@ def list_problems(
 
 
 def _view_agent(row: AgentRecord) -> Agent:
-    return view(
+    return values.fill_clean(
         Agent,
         row,
         description=None if row.description is None else values.one_line(row.description),
@@ -307,7 +306,7 @@ def _view_agent(row: AgentRecord) -> Agent:
 
 @get("/api/sessions/{id:str}/calls", opt=LINKED, sync_to_thread=True)
 def list_calls(
-    asked: GivenSession,
+    requested: GivenSession,
     source: Annotated[str | None, query("A file of the session; all files by default.", max_length=200)] = None,
     category: Annotated[list[Category] | None, query("The category of the action.", max_items=20)] = None,
     call_state: Annotated[list[CallState] | None, query("Its outcome.", name="state", max_items=20)] = None,
@@ -317,16 +316,16 @@ def list_calls(
     cursor: Cursor = 0,
 ) -> CallPage:
     """List a session's tool calls: the transcript's, then those of each agent's file."""
-    session = asked.get_unchanged()
+    session = requested.get_unchanged()
     where = CallFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if call_state is None else tuple(each.value for each in call_state),
         name=name,
     )
-    with asked.store.open_session(asked.visible, session.key) as opened:
+    with requested.store.open_session(requested.visible, session.key) as opened:
         found = opened.find_calls(where, source=source, first=cursor, count=limit)
         if bodies:
-            items = CallViewer(asked.store, asked.visible, session).list_calls(found.calls)
+            items = CallViewer(requested.store, requested.visible, session).list_calls(found.calls)
         else:
             items = tuple(view_call(*each) for each in found.calls)
     return CallPage(items=items, total=found.total, next=find_next(cursor, items, found.total))
@@ -374,7 +373,7 @@ class _Group(Struct, frozen=True):
 
 @get("/api/sessions/{id:str}/sidechains", opt=LINKED, sync_to_thread=True)
 def list_sidechains(
-    asked: GivenSession,
+    requested: GivenSession,
     limit: Limit = 200,
     cursor: Cursor = 0,
 ) -> Sidechains:
@@ -382,7 +381,7 @@ def list_sidechains(
 
     The calls of a group are loaded when it is opened.
     """
-    with asked.open() as (session, opened):
+    with requested.open() as (session, opened):
         main = opened.main
         groups = [] if main is None else _list_groups(main)
         chosen = groups[cursor : cursor + limit]
@@ -400,13 +399,13 @@ def list_sidechains(
 
 @get("/api/sessions/{id:str}/sidechains/{message_uuid:str}", opt=LINKED, sync_to_thread=True)
 def list_sidechain_calls(
-    asked: GivenSession,
+    requested: GivenSession,
     message_uuid: Annotated[str, PathParameter(description="`message_uuid` of a group.")],
     limit: Annotated[int, integer("The maximum number of calls.", least=1, most=200)] = 100,
     cursor: Cursor = 0,
 ) -> CallPage:
     """List the calls of one group, with their inputs and results."""
-    with asked.open() as (session, opened):
+    with requested.open() as (session, opened):
         main = opened.main
         head = None if main is None else main.find_message(message_uuid)
         groups = [] if main is None or head is None else _list_groups(main)
@@ -414,7 +413,7 @@ def list_sidechain_calls(
         if main is None or group is None:
             raise NotFoundError("There is no such sidechain")
         calls = [(main, call) for call in group.calls[cursor : cursor + limit]]
-        items = CallViewer(asked.store, asked.visible, session).list_calls(calls)
+        items = CallViewer(requested.store, requested.visible, session).list_calls(calls)
     return CallPage(items=items, total=len(group.calls), next=find_next(cursor, items, len(group.calls)))
 
 
@@ -448,10 +447,10 @@ def _view(group: _Group, head: MessageRecord, title: str) -> Sidechain:
     ended = max((call.ended for call in calls if call.ended is not None), default=None)
     return Sidechain(
         message=group.head,
-        message_uuid=clean_text(head.id),
+        message_uuid=values.clean_text(head.id),
         title=title,
         operations=len(calls),
         failed=sum(call.state == CallState.FAILED for call in calls),
-        duration_ms=took_ms(started, ended),
+        duration_ms=values.elapsed_ms(started, ended),
         categories=dict(sorted(Counter(Category(call.category) for call in calls).items())),
     )

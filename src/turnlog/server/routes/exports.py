@@ -185,7 +185,7 @@ def _render(
 
 
 def _spool(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield pieces when the last of them is made: whoever sends them takes long, and in other threads."""
+    """Yield pieces once all are made: sending them is slow, and happens in other threads."""
     with SpooledTemporaryFile(_SPOOLED) as spool:
         spool.writelines(pieces)
         spool.seek(0)

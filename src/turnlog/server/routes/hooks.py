@@ -1,9 +1,9 @@
 """`POST /api/hooks` and `/api/sessions/{id}/hook-events`: receiving hook deliveries, and listing them.
 
 A delivery is on the disk before the answer, and in the store soon after. What arrives while the disk is busy is
-gathered and written with one flush (group commit), into the spool, so that a hook never waits for whoever
-writes to the store. A thread imports the spool, with whatever else lies there: what hooks left while no server
-ran, and what a server that was killed had not yet imported.
+gathered and written into the spool with one flush (group commit), so that a hook never waits for a process that
+writes to the store. A thread imports the spool, with what else is in it: what hooks left while no server ran,
+and what a server that was killed had not yet imported.
 
 The newest events of each session are also in memory, as spec 002 has it (section 4.3). There, memory is all
 there is until a session ends. Here every delivery is on the disk first, so what falls out of the window is not
@@ -38,19 +38,11 @@ from turnlog.server.errors import RequestError
 from turnlog.server.requests import LARGEST as MOST_NUMBER
 from turnlog.server.requests import GivenMachines, describe_body, integer, query
 from turnlog.server.security.callers import MACHINES, TOKEN_ONLY, CallerKind, GivenCaller
-from turnlog.server.security.guard import check_machine, note_machine
-from turnlog.server.values import Recent
+from turnlog.server.security.guard import check_machine, register_machine
+from turnlog.server.values import LruDict
 from turnlog.shapes import fill
 from turnlog.store.interface import MaintainedStore
-from turnlog.transcripts.hooks import (
-    AUTONOMOUS,
-    GROUPS,
-    DeliveryFilter,
-    HookDelivery,
-    HookGroup,
-    build_delivery,
-    is_shown,
-)
+from turnlog.transcripts import hooks as hook_events
 
 logger = logging.getLogger("turnlog.server")
 
@@ -59,8 +51,8 @@ class HookReceipt(Struct, frozen=True, gc=False, kw_only=True):
     """The result of a delivery, which is on disk."""
 
     delivery_id: str
-    kept: Literal["archive", "aside"]
-    """`aside` if it cannot be read as a hook's payload."""
+    kept: Literal["archive", "quarantine"]
+    """`quarantine` if it cannot be read as a hook's payload."""
 
 
 class HookEventItem(Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
@@ -72,7 +64,7 @@ class HookEventItem(Struct, frozen=True, gc=False, kw_only=True, rename="camel")
     tool_name: str | None
     label: str
     """For people."""
-    group: HookGroup
+    group: hook_events.HookGroup
     """What it says about the agent's state; `delivered` is spec 002's, and no event has it yet."""
     context: Raw | None
     """What is specific to the event."""
@@ -96,13 +88,13 @@ class LiveWindow:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._bytes = 0
 
-    def add(self, delivery: HookDelivery, *, stored: bool) -> None:
+    def add(self, delivery: hook_events.HookDelivery, *, stored: bool) -> None:
         """Take in an event; `stored` if the store has it. The session that was silent longest makes room."""
         with self._lock:
             session = self._sessions.pop(delivery.session_id, None) or _Session()
             self._sessions[delivery.session_id] = session
             self._bytes += session.add(replace(delivery, payload=b""), stored)
-            self._let_go(delivery.session_id)
+            self._drop_if_ended(delivery.session_id)
             while len(self._sessions) > self._most_sessions or (
                 self._bytes > self._most_bytes and len(self._sessions) > 1
             ):
@@ -111,22 +103,22 @@ class LiveWindow:
             if self._bytes > self._most_bytes:
                 self._bytes -= session.shrink(self._most_bytes)
 
-    def note_stored(self, deliveries: Iterable[HookDelivery]) -> None:
+    def note_stored(self, deliveries: Iterable[hook_events.HookDelivery]) -> None:
         """Note that the store has these now; a session that ended is dropped with its last one."""
         with self._lock:
             for delivery in deliveries:
                 session = self._sessions.get(delivery.session_id)
                 if session is not None:
                     session.pending.discard(delivery.delivery_id)
-                    self._let_go(delivery.session_id)
+                    self._drop_if_ended(delivery.session_id)
 
-    def list_events(self, session_id: str) -> list[HookDelivery]:
+    def list_events(self, session_id: str) -> list[hook_events.HookDelivery]:
         """Return what is in the window of a session, as it came."""
         with self._lock:
             session = self._sessions.get(session_id)
             return [] if session is None else list(session.events)
 
-    def list_pending(self, session_id: str) -> list[HookDelivery]:
+    def list_pending(self, session_id: str) -> list[hook_events.HookDelivery]:
         """Return those of them that the store may not have yet."""
         with self._lock:
             session = self._sessions.get(session_id)
@@ -139,7 +131,7 @@ class LiveWindow:
         with self._lock:
             return len(self._sessions), sum(len(session.events) for session in self._sessions.values())
 
-    def _let_go(self, session_id: str) -> None:
+    def _drop_if_ended(self, session_id: str) -> None:
         session = self._sessions[session_id]
         if session.ended and not session.pending:
             self._bytes -= session.size
@@ -148,17 +140,17 @@ class LiveWindow:
 
 class _Session:
     def __init__(self) -> None:
-        self.events: deque[HookDelivery] = deque()
+        self.events: deque[hook_events.HookDelivery] = deque()
         self.pending: set[str] = set()
         self.size = 0
         self.ended = False
 
-    def add(self, event: HookDelivery, stored: bool) -> int:
+    def add(self, event: hook_events.HookDelivery, stored: bool) -> int:
         """Add an event, and return by how much the window grew."""
         before = self.size
         self.ended = event.event_name == "SessionEnd"
         self.events.append(event)
-        self.size += _weigh(event)
+        self.size += _size_of(event)
         if not stored:
             self.pending.add(event.delivery_id)
         if len(self.events) > _MOST_EVENTS:
@@ -175,15 +167,15 @@ class _Session:
 
     def _drop(self) -> None:
         oldest = self.events.popleft()
-        self.size -= _weigh(oldest)
+        self.size -= _size_of(oldest)
         self.pending.discard(oldest.delivery_id)
 
 
-def _weigh(event: HookDelivery) -> int:
+def _size_of(event: hook_events.HookDelivery) -> int:
     return 500 + len(event.label or "") + len(event.context or "")
 
 
-OnDelivery = Callable[[HookDelivery], None]
+OnDelivery = Callable[[hook_events.HookDelivery], None]
 
 _BATCH_BYTES = 32 << 20
 _REMEMBERED = 20_000
@@ -192,9 +184,9 @@ _LARGE = 1 << 20
 _LARGE_AT_ONCE = 4
 
 
-class _Kept(Struct, frozen=True):
-    aside: frozenset[str]
-    deliveries: list[HookDelivery]
+class _WrittenBatch(Struct, frozen=True):
+    quarantined: frozenset[str]
+    deliveries: list[hook_events.HookDelivery]
 
 
 _Waiting = tuple[Frame, "asyncio.Future[HookReceipt]"]
@@ -203,7 +195,7 @@ _Waiting = tuple[Frame, "asyncio.Future[HookReceipt]"]
 class HookReceiver:
     """Receives deliveries, stores them, and reports them to listeners.
 
-    Whoever wants to hear of each delivery adds a function to `listeners`. It is called once for each, on the
+    To be called for each delivery, add a function to `listeners`. It is called once for each, on the
     event loop's thread, as soon as the delivery is on the disk, which may be before it is in the store; for
     what lay in the spool, when it is in the store. Deliveries that were made earlier may come later:
     `received_ns` says when they were made. A listener must return quickly; if one raises, that is logged and
@@ -213,15 +205,15 @@ class HookReceiver:
     def __init__(self, store: MaintainedStore, folder: Path | None) -> None:
         self.window = LiveWindow()
         self.listeners: list[OnDelivery] = []
-        self.received = {"archive": 0, "aside": 0}
-        """How many requests brought something, by what became of it."""
+        self.received = {"archive": 0, "quarantine": 0}
+        """How many requests were kept, by where they went."""
         self.spool = None if folder is None else Spool(folder)
         self._importer = None if self.spool is None else SpoolImporter(self.spool, store, self._on_imported)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hooks")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
-        self._known: Recent[str, None] = Recent(_REMEMBERED)
+        self._known: LruDict[str, None] = LruDict(_REMEMBERED)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def start(self) -> None:
@@ -264,7 +256,7 @@ class HookReceiver:
             batch = self._take_batch()
             arrived = [each for each, _ in batch]
             try:
-                kept = await loop.run_in_executor(self._thread, _keep, spool, arrived)
+                kept = await loop.run_in_executor(self._thread, _write_batch, spool, arrived)
             except OSError as error:
                 logger.error("hook deliveries cannot be stored: %s", error)
                 refusal = RequestError(
@@ -286,31 +278,31 @@ class HookReceiver:
         batch, self._waiting = self._waiting[:count], self._waiting[count:]
         return batch
 
-    def _answer(self, batch: Sequence[_Waiting], kept: _Kept) -> None:
+    def _answer(self, batch: Sequence[_Waiting], kept: _WrittenBatch) -> None:
         for arrived, future in batch:
             place: Literal["archive", "aside"] = "aside" if arrived.delivery_id in kept.aside else "archive"
             self.received[place] += 1
             if not future.done():  # who asked may be gone; it is kept all the same
                 future.set_result(HookReceipt(delivery_id=arrived.delivery_id, kept=place))
         for delivery in kept.deliveries:
-            self._tell(delivery, stored=False)
+            self._publish(delivery, stored=False)
         if self._importer is not None and kept.deliveries:
             self._importer.wake()
 
-    def _on_imported(self, deliveries: Sequence[HookDelivery]) -> None:
+    def _on_imported(self, deliveries: Sequence[hook_events.HookDelivery]) -> None:
         """Hear from the importer's thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._note_imported, list(deliveries))
 
-    def _note_imported(self, deliveries: Sequence[HookDelivery]) -> None:
+    def _note_imported(self, deliveries: Sequence[hook_events.HookDelivery]) -> None:
         for delivery in deliveries:
-            self._tell(delivery, stored=True)
+            self._publish(delivery, stored=True)
         self.window.note_stored(deliveries)
 
-    def _tell(self, delivery: HookDelivery, *, stored: bool) -> None:
+    def _publish(self, delivery: hook_events.HookDelivery, *, stored: bool) -> None:
         if delivery.delivery_id in self._known:
             return
-        self._known.keep(delivery.delivery_id, None)
+        self._known.put(delivery.delivery_id, None)
         self.window.add(delivery, stored=stored)
         for listener in self.listeners:
             try:
@@ -319,16 +311,16 @@ class HookReceiver:
                 logger.exception("a listener failed at a hook delivery")
 
 
-def _keep(spool: Spool, arrived: Sequence[Frame]) -> _Kept:
+def _write_batch(spool: Spool, arrived: Sequence[Frame]) -> _WrittenBatch:
     """Write what arrived to the disk, in one go; raises `OSError`."""
-    built = [build_delivery(*astuple(each)) for each in arrived]
+    built = [hook_events.build_delivery(*astuple(each)) for each in arrived]
     unreadable = [each for each in built if not each.is_readable]
     for each in unreadable:
         spool.write_aside(each.delivery_id, each.payload)
     deliveries = [each for each in built if each.is_readable]
     if deliveries:
         spool.write(deliveries)
-    return _Kept(frozenset(each.delivery_id for each in unreadable), deliveries)
+    return _WrittenBatch(frozenset(each.delivery_id for each in unreadable), deliveries)
 
 
 GivenHooks = NamedDependency[SkipValidation[HookReceiver]]
@@ -382,7 +374,7 @@ async def receive_hook(
     """
     if origin is not None or caller.kind is not CallerKind.OPERATOR:
         check_machine(request, caller, origin or "")
-        await note_machine(machines, caller, origin or "")
+        await register_machine(machines, caller, origin or "")
     size = request.headers.get("content-length")
     async with AsyncExitStack() as held:
         limit = hooks.limit(None if size is None else int(size))
@@ -393,7 +385,7 @@ async def receive_hook(
 
 @get("/api/sessions/{id:str}/hook-events", sync_to_thread=True)
 def list_hook_events(
-    asked: GivenSession,
+    requested: GivenSession,
     hooks: GivenHooks,
     first: Annotated[int, integer("How many to skip.", most=MOST_NUMBER)] = 0,
     limit: Annotated[int, integer("The maximum number of events.", least=1, most=_MOST_LISTED)] = _MOST_LISTED,
@@ -402,18 +394,22 @@ def list_hook_events(
 
     This also works for sessions known only from hooks.
     """
-    session_id = _find_session_id(asked, hooks)
+    session_id = _find_session_id(requested, hooks)
     # The window does not know whose events it has: only the store does.
     pending = (
-        [] if asked.visit.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
+        []
+        if requested.requester.caller.kind is not CallerKind.OPERATOR
+        else hooks.window.list_pending(session_id)
     )
-    which = DeliveryFilter(session_id=session_id, events_only=True, first=first, count=limit, payloads=False)
-    events = asked.store.list_deliveries(asked.visible, which)
+    which = hook_events.DeliveryFilter(
+        session_id=session_id, events_only=True, first=first, count=limit, payloads=False
+    )
+    events = requested.store.list_deliveries(requested.visible, which)
     if pending and len(events) < limit:
         # They were listed first, so what has come into the store meanwhile is among both.
         read = {event.delivery_id for event in events}
         left = [each for each in pending if each.delivery_id not in read]
-        events += [each for each in left if is_shown(each.event_name, each.notification_type)]
+        events += [each for each in left if hook_events.is_shown(each.event_name, each.notification_type)]
         events.sort(key=lambda each: each.received_ns // _NANOSECONDS)
     return [_view(event) for event in events[:limit]]
 
@@ -426,12 +422,12 @@ def _find_session_id(requested: RequestedSession, hooks: HookReceiver) -> str:
     return requested.get().row.session_id or ""
 
 
-def _view(delivery: HookDelivery) -> HookEventItem:
+def _view(delivery: hook_events.HookDelivery) -> HookEventItem:
     return fill(
         HookEventItem,
         delivery,
         timestamp=delivery.received_ns // _NANOSECONDS,
         label=delivery.label or delivery.event_name,
-        group=GROUPS.get(delivery.group_name, AUTONOMOUS),
+        group=hook_events.GROUPS.get(delivery.group_name, hook_events.AUTONOMOUS),
         context=None if delivery.context is None else Raw(delivery.context.encode()),
     )

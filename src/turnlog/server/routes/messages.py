@@ -20,12 +20,12 @@ from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line, decode
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
-from turnlog.server.messages import MessageWindow, find_picture
+from turnlog.server.messages import MessageWindow, find_image
 from turnlog.server.requests import (
     Categories,
-    Counted,
     NamedSource,
     Source,
+    ZeroBased,
     check_unchanged,
     integer,
     query,
@@ -109,7 +109,7 @@ GivenWindow = NamedDependency[SkipValidation[tuple[WindowQuery, MessageFilter]]]
 
 @get("/api/sessions/{id:str}/messages", opt=LINKED, dependencies=WINDOW, sync_to_thread=True)
 def list_messages(
-    asked: GivenSession,
+    requested: GivenSession,
     window: GivenWindow,
 ) -> MessageWindow:
     """List consecutive messages.
@@ -122,13 +122,13 @@ def list_messages(
     003: it has the `index` of the message with which it is shown and, as its parent, the call. The results of
     one message are in one window, even if there are more than `limit`.
     """
-    session = asked.get()
-    with asked.store.open_session(asked.visible, session.key) as opened:
+    session = requested.get()
+    with requested.store.open_session(requested.visible, session.key) as opened:
         # Of the same state, and at once.
-        counted = asked.store.read_usage(asked.visible).find_version(session.key)
-        check_unchanged(asked.request, session.key, session.revision, counted)
+        counted = requested.store.read_usage(requested.visible).find_version(session.key)
+        check_unchanged(requested.request, session.key, session.revision, counted)
         found = find_window(opened, *window, has_results=True)
-        items = view_window(asked.store, asked.visible, session, found)
+        items = view_window(requested.store, requested.visible, session, found)
         above = items[0].index if items else found.at
         below = items[-1].index + 1 if items else found.at
         return MessageWindow(
@@ -142,20 +142,20 @@ def list_messages(
 
 @get("/api/sessions/{id:str}/messages/{index:int}/raw", sync_to_thread=True, media_type="application/x-ndjson")
 def get_raw_message(
-    asked: GivenSession,
-    index: Counted,
+    requested: GivenSession,
+    index: ZeroBased,
     source: Source = None,
 ) -> Response[Any]:
     """Return the lines of a message, and those folded into it, byte for byte."""
-    with asked.open() as (_, opened):
+    with requested.open() as (_, opened):
         chapter = opened.find_chapter(source)
         rows = [] if chapter is None else chapter.list_at([index])
         if chapter is None or not rows:
             raise NotFoundError("There is no such message")
         lines = [chapter.get_line(number) for number in rows[0].lines]
-        # Whoever asks may read slowly: the lines are read as they are sent, and the session is closed by then.
+        # Clients may read slowly: the lines are read as they are sent, and the session is closed by then.
         places = [(Place(chapter.source, chapter.facts.generation, line.offset), line.length) for line in lines]
-    pieces = (asked.store.archive.read(asked.visible, *place) + b"\n" for place in places)
+    pieces = (requested.store.archive.read(requested.visible, *place) + b"\n" for place in places)
     return _send_pieces(pieces, sum(length + 1 for _, length in places), "application/x-ndjson")
 
 
@@ -169,42 +169,42 @@ _AT_ONCE = 256 << 10
     media_type="*/*",
 )
 def get_image(
-    asked: GivenSession,
+    requested: GivenSession,
     source: NamedSource,
-    generation: Counted,
-    offset: Counted,
-    number: Counted,
+    generation: ZeroBased,
+    offset: ZeroBased,
+    number: ZeroBased,
 ) -> Response[Any]:
     """Return the bytes of an image in a line; `href` of an image is its address.
 
     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
     """
-    key = asked.get().key
-    _get_source(asked.store, asked.visible, key, source)
+    key = requested.get().key
+    _get_source(requested.store, requested.visible, key, source)
     try:
-        line = _read_line(asked.store, asked.visible, key, Place(source, generation, offset))
+        line = _read_line(requested.store, requested.visible, key, Place(source, generation, offset))
     except KeyError:
         raise NotFoundError("Those lines no longer exist") from None
-    picture = find_picture(line, number)
+    picture = find_image(line, number)
     if picture is None:
         raise NotFoundError("There is no such image")
     # A line never changes, and its place names it for good; but where there are people, who sees it may.
-    alone = asked.visit.caller.kind is CallerKind.OPERATOR
+    alone = requested.requester.caller.kind is CallerKind.OPERATOR
     cache = {"cache-control": "private, max-age=31536000, immutable" if alone else "no-store"}
     return _send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
 
 
 @get("/api/sessions/{id:str}/tool-results/{source:str}", sync_to_thread=True, media_type="text/plain")
 def get_tool_result(
-    asked: GivenSession,
+    requested: GivenSession,
     source: NamedSource,
 ) -> Response[Any]:
     """Return a result that Claude Code wrote to a separate file, byte for byte."""
-    known = _get_source(asked.store, asked.visible, asked.get().key, source)
+    known = _get_source(requested.store, requested.visible, requested.get().key, source)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
-    check_unchanged(asked.request, known.generation, known.length)
-    pieces = read_all(asked.store.archive, asked.visible, source, known.generation)
+    check_unchanged(requested.request, known.generation, known.length)
+    pieces = read_all(requested.store.archive, requested.visible, source, known.generation)
     return _send_pieces(pieces, known.length, "text/plain")
 
 
@@ -266,27 +266,27 @@ class CapturedFiles(Struct, frozen=True, gc=False, kw_only=True):
 
 
 @get("/api/sessions/{id:str}/captures", sync_to_thread=True)
-def list_captures(asked: GivenSession) -> CapturedFiles:
+def list_captures(requested: GivenSession) -> CapturedFiles:
     """List the captures of a session: its stream with control traffic, or a mirror of its file."""
-    session = asked.get_unchanged()
+    session = requested.get_unchanged()
     items = tuple(
-        _view(session.key, source) for source in _list_sources(asked.store, asked.visible, session.key)
+        _view(session.key, source) for source in _list_sources(requested.store, requested.visible, session.key)
     )
     return CapturedFiles(items=items, revision=session.revision)
 
 
 @get("/api/sessions/{id:str}/captures/{source:str}", sync_to_thread=True, media_type="application/x-ndjson")
 def get_capture(
-    asked: GivenSession,
+    requested: GivenSession,
     source: NamedSource,
 ) -> Response[Any]:
     """Return the lines of a captured file, byte for byte."""
-    found = _list_sources(asked.store, asked.visible, asked.get().key)
+    found = _list_sources(requested.store, requested.visible, requested.get().key)
     known = next((each for each in found if each.source == source), None)
     if known is None:
         raise NotFoundError("There is no such capture")
-    check_unchanged(asked.request, known.generation, known.length)
-    pieces = read_all(asked.store.archive, asked.visible, source, known.generation)
+    check_unchanged(requested.request, known.generation, known.length)
+    pieces = read_all(requested.store.archive, requested.visible, source, known.generation)
     return _send_pieces(pieces, known.length, "application/x-ndjson")
 
 

@@ -22,27 +22,33 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.messages import view
 from turnlog.server.messages import CallBar, build_strip
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.session_states import (
     Column,
+    ColumnChange,
     Evidence,
-    HookFold,
+    HookHistory,
     Interval,
-    Moment,
     ProcessState,
     SessionState,
     SpanKind,
     TranscriptFacts,
     build_intervals,
-    clip,
+    clip_intervals,
     read_question,
     sum_waits,
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
-from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, one_line
+from turnlog.server.values import (
+    build_resume,
+    clean_optional,
+    clean_text,
+    dollars,
+    fill_clean,
+    one_line,
+)
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -222,7 +228,7 @@ def _view_hook_card(
     watch: StateWatch,
     session_id: str,
     scope: Scope,
-    fold: HookFold,
+    fold: HookHistory,
     state: SessionState,
 ) -> BoardCard:
     """Return the card of a session known only from hooks."""
@@ -264,7 +270,7 @@ def _fill_card(
 ) -> BoardCard:
     """Return a card with what follows from a state, and what tells it: what the tool at work was `given`."""
     machine, name = watch.find_machine(origin), clean_text(session_id)
-    return view(
+    return fill_clean(
         BoardCard,
         state,
         session_id=name,
@@ -368,13 +374,13 @@ class _Entry(Struct):
 def _build_board(store: MaintainedStore, watch: StateWatch, scope: Scope = LOCAL) -> MissionControl:
     """Return all sessions in which something happened within a day, 200 at most, and what they did.
 
-    Which there are is said by the store for a scope. A card is made once for all who may see its session.
+    The store decides which of them a scope contains. A card is built once for all who may see its session.
     """
     now = watch.clock()
     today, recent = _find_midnight(now), now - _SPAN_NS
     entries = sorted(_list_entries(store, watch, scope, now), key=_rank)[:_MOST_CARDS]
-    waited = sum(sum_waits(clip(entry.intervals, today)) for entry in entries)
-    spans = ((entry.card, clip(entry.intervals, recent)) for entry in entries)
+    waited = sum(sum_waits(clip_intervals(entry.intervals, today)) for entry in entries)
+    spans = ((entry.card, clip_intervals(entry.intervals, recent)) for entry in entries)
     return MissionControl(
         at=_round_moment(now),
         waited_ms=waited // 1_000_000,
@@ -415,7 +421,7 @@ def _list_active(store: MaintainedStore, scope: Scope, now: int) -> tuple[list[S
     listed = {name_session(session) for session in kept}
     told: list[str] = []
     for session_id in (each for each in recent if each not in listed):
-        # A session may write nothing for a day while its hooks still tell of it.
+        # A session may write nothing for a day while its hooks still report events.
         stored = [each for each in find_sessions(store, scope, session_id) if name_session(each) == session_id]
         kept += [each for each in stored[:1] if not each.marks.archived]
         told += [] if stored else [session_id]
@@ -425,24 +431,24 @@ def _list_active(store: MaintainedStore, scope: Scope, now: int) -> tuple[list[S
 def _list_entries(store: MaintainedStore, watch: StateWatch, scope: Scope, now: int) -> Iterator[_Entry]:
     kept, told = _list_active(store, scope, now)
     for session_id in told:
-        entry = _view_told(store, watch, session_id, scope, now)
+        entry = _build_hook_entry(store, watch, session_id, scope, now)
         if entry is not None:
             yield entry
     for session in kept:
         state = watch.find_state(session)
         if state is not None:
-            yield _view_kept(store, watch, session, state, now)
+            yield _build_session_entry(store, watch, session, state, now)
 
 
-def _view_kept(
+def _build_session_entry(
     store: MaintainedStore, watch: StateWatch, session: StoredSession, state: SessionState, now: int
 ) -> _Entry:
     name = name_session(session)
-    fold = watch.find_fold(name, watch.find_scope(session))
+    fold = watch.find_hook_history(name, watch.find_scope(session))
     machine = watch.find_machine(session.origin)
     shown = session.marks, session.person, session.origin, None if machine is None else machine.host
 
-    def build() -> tuple[list[Moment], BoardCard]:
+    def build() -> tuple[list[ColumnChange], BoardCard]:
         with store.open_session(LOCAL, session.key) as records:
             moments = _list_moments(records, state.column) if fold is None else list(fold.moments)
             return moments, _view_card(store, watch, session, records, state)
@@ -452,47 +458,47 @@ def _view_kept(
         (session.revision, shown, state, watch.find_process(name), fold and (fold.last_ns, fold.count)),
         build,
     )
-    intervals = build_intervals([*moments, *_end_with(moments, state)], now)
+    intervals = build_intervals([*moments, *_list_final_change(moments, state)], now)
     return _Entry(card, intervals, state.since_ns or 0)
 
 
-def _list_moments(session: SessionRecords, now: Column) -> list[Moment]:
+def _list_moments(session: SessionRecords, now: Column) -> list[ColumnChange]:
     """Return from when on a session without hooks stood in which column, by its turns and its questions.
 
     Since its last turn began it stands in `now`.
     """
     count = session.count_turns()
-    found: list[Moment] = []
+    found: list[ColumnChange] = []
     for turn in session.list_turns(max(count - _MOST_TURNS, 0)):
         if turn.started is None:
             continue
-        found.append(Moment(turn.started * 1000, Column.WORKING))
+        found.append(ColumnChange(turn.started * 1000, Column.WORKING))
         is_last = turn.index == count - 1
         if turn.ended is not None and not (is_last and now is Column.WORKING):
-            found.append(Moment(turn.ended * 1000, now if is_last else Column.DONE))
+            found.append(ColumnChange(turn.ended * 1000, now if is_last else Column.DONE))
     for name in _ASKING_TOOLS:
         for _, call in [*session.list_calls(CallFilter(name=name))][-_MOST_CALLS:]:
             if call.started is not None:
-                found.append(Moment(call.started * 1000, Column.NEEDS_YOU))
-                found += [Moment(call.ended * 1000, Column.WORKING)] if call.ended is not None else []
+                found.append(ColumnChange(call.started * 1000, Column.NEEDS_YOU))
+                found += [ColumnChange(call.ended * 1000, Column.WORKING)] if call.ended is not None else []
     return sorted(found, key=lambda each: each.at_ns)
 
 
-def _view_told(
+def _build_hook_entry(
     store: MaintainedStore, watch: StateWatch, session_id: str, scope: Scope, now: int
 ) -> _Entry | None:
-    fold, state = watch.find_fold(session_id, scope), watch.find_hook_state(session_id, scope)
+    fold, state = watch.find_hook_history(session_id, scope), watch.find_hook_state(session_id, scope)
     if fold is None or state is None:
         return None
-    intervals = build_intervals([*fold.moments, *_end_with(fold.moments, state)], now)
+    intervals = build_intervals([*fold.moments, *_list_final_change(fold.moments, state)], now)
     return _Entry(_view_hook_card(store, watch, session_id, scope, fold, state), intervals, state.since_ns or 0)
 
 
-def _end_with(moments: Sequence[Moment], state: SessionState) -> list[Moment]:
+def _list_final_change(moments: Sequence[ColumnChange], state: SessionState) -> list[ColumnChange]:
     """Return what neither hooks nor turns report: that a process is gone, or that somebody pressed Esc."""
     if state.since_ns is None or (moments and moments[-1].column is state.column):
         return []
-    return [Moment(state.since_ns, state.column)]
+    return [ColumnChange(state.since_ns, state.column)]
 
 
 def _rank(entry: _Entry) -> tuple[int, int, str]:

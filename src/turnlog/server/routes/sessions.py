@@ -1,11 +1,13 @@
-"""`/api/projects`, `/api/sessions` and `/api/usage`: what is asked across sessions, and the marks of one.
+"""`/api/projects`, `/api/sessions`, `/api/usage` and `/api/search`: questions across sessions; marks of one.
 
-Which sessions are meant is said by parameters that several routes share:
+Several routes share the parameters that filter sessions:
 
     @get(…, dependencies=_SESSION_FILTER, sync_to_thread=True)
-    def list_sessions(store: GivenStore, visible: GivenScope, asked: GivenFilter, …)
+    def list_sessions(store: GivenStore, visible: GivenScope, where: GivenFilter, …)
 
 Money in usage reports is text, digit for digit.
+
+A search ends when its caller is gone. Snippets come without terminal escapes.
 """
 
 from __future__ import annotations
@@ -31,45 +33,16 @@ from msgspec.structs import replace
 from turnlog.errors import SearchCancelledError
 from turnlog.instants import find_moment
 from turnlog.server import audit, requests
-from turnlog.server.audit import GivenSession, get_session
+from turnlog.server import sessions as shapes
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
-from turnlog.server.requests import (
-    Cursor,
-    GivenScope,
-    GivenStore,
-    Limit,
-    check_unchanged,
-    decode_body,
-    find_next,
-    integer,
-    parse_moment,
-    query,
-)
+from turnlog.server.requests import query
 from turnlog.server.security.callers import LINKED, CallerKind, GivenCaller
-from turnlog.server.sessions import (
-    Marks,
-    Projects,
-    SessionFacets,
-    SessionItem,
-    SessionPage,
-    view_facets,
-    view_project,
-    view_session,
-)
 from turnlog.server.state_watch import GivenWatch
 from turnlog.server.values import build_resume, clean_text, fill_clean, one_line
 from turnlog.shapes import fill
+from turnlog.store import lists
 from turnlog.store.account_model import Action
 from turnlog.store.interface import MaintainedStore
-from turnlog.store.lists import (
-    LONGEST_NAME,
-    LONGEST_NOTE,
-    MOST_TAGS,
-    MarkChange,
-    ProjectOrder,
-    SessionFilter,
-    SessionOrder,
-)
 from turnlog.store.model import Scope, SessionAccess, Visibility
 from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, parse_query
 from turnlog.store.search.matcher import Snippet
@@ -81,10 +54,9 @@ from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.lines.passages import PassageKind
 
 ME = "me"
-"""Stands for whoever asks."""
-
-GivenFilter = NamedDependency[SkipValidation[SessionFilter]]
-"""Parameter `asked`: which sessions are meant."""
+"""Stands for the caller."""
+GivenFilter = NamedDependency[SkipValidation[lists.SessionFilter]]
+"""Parameter `requested`: which sessions are meant."""
 
 
 def _build_filter(
@@ -122,9 +94,9 @@ def _build_filter(
     until: Annotated[
         str | None, query("Active before this time: a date or a time, ISO 8601.", max_length=40)
     ] = None,
-) -> SessionFilter:
+) -> lists.SessionFilter:
     """Return which sessions are meant; raises `InvalidRequestError` for a time that is none."""
-    return SessionFilter(
+    return lists.SessionFilter(
         project=project,
         text=text,
         model=model,
@@ -140,18 +112,18 @@ def _build_filter(
         errors=errors,
         problems=problems,
         series=series,
-        since=parse_moment("since", since),
-        until=parse_moment("until", until),
+        since=requests.parse_moment("since", since),
+        until=requests.parse_moment("until", until),
     )
 
 
-_SESSION_FILTER: Mapping[str, Provide] = {"asked": Provide(_build_filter, sync_to_thread=False)}
+_SESSION_FILTER: Mapping[str, Provide] = {"where": Provide(_build_filter, sync_to_thread=False)}
 
 
 class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):
     """An overview of a session."""
 
-    session: SessionItem
+    session: shapes.SessionItem
     path: str
     """Where its transcript was last seen."""
     resume: str | None
@@ -162,15 +134,15 @@ class SessionDetail(Struct, frozen=True, gc=False, kw_only=True):
     """Messages in the transcript."""
 
 
-_Tags = Annotated[tuple[str, ...], Meta(max_length=MOST_TAGS)]
+_Tags = Annotated[tuple[str, ...], Meta(max_length=lists.MOST_TAGS)]
 
 
 class MarksChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to change; fields that are left out stay as they are."""
 
-    name: Annotated[str, Meta(max_length=LONGEST_NAME)] | None | UnsetType = UNSET
+    name: Annotated[str, Meta(max_length=lists.LONGEST_NAME)] | None | UnsetType = UNSET
     """A name to show instead of the title; null removes it."""
-    note: Annotated[str, Meta(max_length=LONGEST_NOTE)] | None | UnsetType = UNSET
+    note: Annotated[str, Meta(max_length=lists.LONGEST_NOTE)] | None | UnsetType = UNSET
     """Null removes it."""
     starred: bool | UnsetType = UNSET
     archived: bool | UnsetType = UNSET
@@ -184,66 +156,69 @@ class MarksChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 @get("/api/projects", sync_to_thread=True)
 def list_projects(
     request: Request[Any, Any, Any],
-    store: GivenStore,
-    visible: GivenScope,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
     text: Annotated[str | None, query("Part of the path.", max_length=500)] = None,
-    sort: Annotated[ProjectOrder, query("The order.")] = ProjectOrder.NEWEST,
-    limit: Annotated[int, integer("The maximum number of projects.", least=1, most=5000)] = 1000,
-    cursor: Cursor = 0,
-) -> Projects:
+    sort: Annotated[lists.ProjectOrder, query("The order.")] = lists.ProjectOrder.NEWEST,
+    limit: Annotated[int, requests.integer("The maximum number of projects.", least=1, most=5000)] = 1000,
+    cursor: requests.Cursor = 0,
+) -> shapes.Projects:
     """List the folders in which Claude Code worked, each with the usage of its sessions."""
-    check_unchanged(request, store.read_feed(visible).last)
+    requests.check_unchanged(request, store.read_feed(visible).last)
     found = store.list_projects(visible, text=text, order=sort)
-    items = tuple(map(view_project, found[cursor : cursor + limit]))
-    return Projects(items=items, total=len(found), next=find_next(cursor, items, len(found)))
+    items = tuple(map(shapes.view_project, found[cursor : cursor + limit]))
+    return shapes.Projects(items=items, total=len(found), next=requests.find_next(cursor, items, len(found)))
 
 
 @get("/api/sessions", dependencies=_SESSION_FILTER, sync_to_thread=True)
 def list_sessions(
     request: Request[Any, Any, Any],
-    store: GivenStore,
-    visible: GivenScope,
-    asked: GivenFilter,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
+    where: GivenFilter,
     watch: GivenWatch,
-    sort: Annotated[SessionOrder, query("The order.")] = SessionOrder.NEWEST,
-    limit: Limit = 100,
+    sort: Annotated[lists.SessionOrder, query("The order.")] = lists.SessionOrder.NEWEST,
+    limit: requests.Limit = 100,
     cursor: Annotated[
         str | None, query("Where to continue: `next` from the previous response.", max_length=2000)
     ] = None,
     grouped: Annotated[
         bool, query("Of three or more sessions that programs started with the same prompt, only the first.")
     ] = False,
-) -> SessionPage:
+) -> shapes.SessionPage:
     """List sessions, newest first by default."""
     last = store.read_feed(visible).last
-    page = store.list_sessions(visible, asked, order=sort, limit=limit, cursor=cursor, grouped=grouped)
-    items = tuple(map(view_session, page.sessions, watch.find_states(page.sessions)))
+    page = store.list_sessions(visible, where, order=sort, limit=limit, cursor=cursor, grouped=grouped)
+    items = tuple(map(shapes.view_session, page.sessions, watch.find_states(page.sessions)))
     # What a session does changes also with the time, and when its process ends.
-    check_unchanged(request, last, *(item.state for item in items))
-    return SessionPage(items=items, total=page.total, rows=page.rows, next=page.next)
+    requests.check_unchanged(request, last, *(item.state for item in items))
+    return shapes.SessionPage(items=items, total=page.total, rows=page.rows, next=page.next)
 
 
 @get("/api/sessions/facets", dependencies=_SESSION_FILTER, sync_to_thread=True)
 def list_facets(
-    request: Request[Any, Any, Any], store: GivenStore, visible: GivenScope, asked: GivenFilter
-) -> SessionFacets:
+    request: Request[Any, Any, Any],
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
+    where: GivenFilter,
+) -> shapes.SessionFacets:
     """List the models, branches and tags of sessions, most frequent first."""
-    check_unchanged(request, store.read_feed(visible).last)
-    return view_facets(store.list_facets(visible, asked))
+    requests.check_unchanged(request, store.read_feed(visible).last)
+    return shapes.view_facets(store.list_facets(visible, where))
 
 
 @get("/api/sessions/{id:str}", opt=LINKED, sync_to_thread=True)
 def get_session_detail(
-    asked: GivenSession,
+    requested: audit.GivenSession,
     watch: GivenWatch,
 ) -> SessionDetail:
     """Return what is known of a session at a glance."""
-    session = asked.get()
-    last = asked.store.read_feed(asked.visible).last
-    item = view_session(session, watch.find_state(session))
-    if asked.visit.caller.link is not None:  # strangers see what was said, and not by whom
+    session = requested.get()
+    last = requested.store.read_feed(requested.visible).last
+    item = shapes.view_session(session, watch.find_state(session))
+    if requested.requester.caller.link is not None:  # strangers see what was said, and not by whom
         item = replace(item, person=None, machine="", series=None)
-    check_unchanged(asked.request, session.key, last, item.state)
+    requests.check_unchanged(requested.request, session.key, last, item.state)
     return SessionDetail(
         session=item,
         path=clean_text(session.path),
@@ -255,14 +230,14 @@ def get_session_detail(
 
 @patch("/api/sessions/{id:str}/marks", sync_to_thread=True)
 def change_marks(
-    asked: GivenSession,
+    requested: audit.GivenSession,
     data: JSONBody[MarksChange],
     body: RawBody,
-) -> Marks:
+) -> shapes.Marks:
     """Name a session, tag it, star it, add a note, or hide it from lists."""
-    wanted = decode_body(body, MarksChange)
-    session = asked.get_own("Only the owner and admins can mark this session")
-    change = MarkChange(
+    wanted = requests.decode_body(body, MarksChange)
+    session = requested.get_own("Only the owner and admins can mark this session")
+    change = lists.MarkChange(
         name=wanted.name,
         note=wanted.note,
         starred=wanted.starred,
@@ -270,15 +245,18 @@ def change_marks(
         tags=wanted.add_tags,
         untags=wanted.remove_tags,
     )
-    asked.store.mark(asked.visible, [session.key], change)
-    return fill(Marks, get_session(asked.store, asked.visible, session.key, asked.visit).marks)
+    requested.store.mark(requested.visible, [session.key], change)
+    return fill(
+        shapes.Marks,
+        audit.get_session(requested.store, requested.visible, session.key, requested.requester).marks,
+    )
 
 
 @get("/api/usage", sync_to_thread=True)
 def get_usage(
     request: Request[Any, Any, Any],
-    store: GivenStore,
-    visible: GivenScope,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
     by: Annotated[Grouping, query("What each row covers.")] = Grouping.DAILY,
     since: Annotated[date | None, query("The first day to include.")] = None,
     until: Annotated[date | None, query("The last day to include.")] = None,
@@ -289,7 +267,7 @@ def get_usage(
     project: Annotated[str | None, query("Part of the path of projects.", max_length=500)] = None,
     top: Annotated[
         int,
-        integer(
+        requests.integer(
             "The maximum number of rows: the most expensive, or the newest days, weeks, months or "
             "blocks. `others` combines the rest.",
             least=1,
@@ -309,7 +287,7 @@ def get_usage(
         raise InvalidRequestError("Rows by tool cannot be divided further")
     now = datetime.now(UTC)
     if by is not Grouping.BLOCKS:  # the rate of the block that is running changes with the time
-        check_unchanged(request, store.read_feed(visible).last)
+        requests.check_unchanged(request, store.read_feed(visible).last)
     query = UsageQuery(
         zone=zone,
         zone_name=timezone,

@@ -16,27 +16,12 @@ from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import LinkPreview, build_preview
-from turnlog.messages import view
-from turnlog.server.audit import (
-    GivenRequester,
-    GivenSession,
-    Requester,
-    build_entry,
-    get_own,
-    may_change,
-)
+from turnlog.server.audit import GivenRequester, GivenSession, Requester, build_entry, get_own, may_change
 from turnlog.server.errors import NotFoundError, RequestError
-from turnlog.server.requests import (
-    GivenAccounts,
-    GivenContext,
-    GivenScope,
-    GivenStore,
-    decode_body,
-    query,
-)
+from turnlog.server.requests import GivenAccounts, GivenContext, GivenScope, GivenStore, decode_body, query
 from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
 from turnlog.server.sessions import name_session
-from turnlog.server.values import clean_text, one_line
+from turnlog.server.values import clean_text, fill_clean, one_line
 from turnlog.shapes import fill, fill_dated
 from turnlog.store.account_model import Action
 from turnlog.store.accounts import Accounts
@@ -309,7 +294,7 @@ def preview_link(
     session = get_own(store, visible, wanted.session, requester, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
     found = build_preview(store, visible, session, words)
-    return view(
+    return fill_clean(
         LinkPreview,
         found,
         title=one_line(found.title),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -34,7 +34,7 @@ from turnlog.server.session_states import Column
 from turnlog.server.sessions import WITH_PROBLEMS
 from turnlog.server.state_watch import GivenWatch
 from turnlog.server.sync import SyncPhase, SyncState, SyncStatus, view_sync
-from turnlog.server.values import Recent
+from turnlog.server.values import LruDict
 from turnlog.shapes import fill
 from turnlog.store.interface import FileCounts, MaintainedStore, Store, count_files
 from turnlog.store.model import LOCAL, Scope, StorePlace
@@ -45,7 +45,7 @@ _VERSION = version("turnlog")
 _MOST_SCOPES = 256
 
 
-class Counted(Struct, frozen=True, gc=False, kw_only=True):
+class ArchiveCounts(Struct, frozen=True, gc=False, kw_only=True):
     """What there is, as of an entry of the feed."""
 
     last_change: int
@@ -61,10 +61,10 @@ class ArchiveCounter:
         """Take the scope that is counted where none is named."""
         self._store = store
         self._scope = scope
-        self._counted: Recent[Scope, Counted] = Recent(_MOST_SCOPES)
+        self._counted: LruDict[Scope, ArchiveCounts] = LruDict(_MOST_SCOPES)
         self._lock = Lock()
 
-    def count(self, scope: Scope | None = None) -> Counted:
+    def count(self, scope: Scope | None = None) -> ArchiveCounts:
         """Return what there is now."""
         scope = scope or self._scope
         last = self._store.read_feed(scope).last
@@ -72,13 +72,13 @@ class ArchiveCounter:
             counted = self._counted.get(scope)
         if counted is None or counted.last_change != last:
             # What comes in meanwhile is counted under a number that is too low, and so again next time.
-            counted = Counted(
+            counted = ArchiveCounts(
                 last_change=last,
                 files=count_files(self._store, scope),
                 problems=self._store.list_sessions(scope, WITH_PROBLEMS, limit=0).total,
             )
         with self._lock:
-            self._counted.keep(scope, counted)
+            self._counted.put(scope, counted)
         return counted
 
 
@@ -102,13 +102,13 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        registry.register(_Archive(counter, place))
-        registry.register(_Sync(syncing))
+        registry.register(_ArchiveCollector(counter, place))
+        registry.register(_SyncCollector(syncing))
         ProcessCollector(registry=registry)
 
     def watch_hooks(self, hooks: HookReceiver) -> None:
         """Tell of hook deliveries, too."""
-        self._registry.register(_Hooks(hooks))
+        self._registry.register(_HookCollector(hooks))
 
     def observe(self, seen: AnsweredRequest) -> None:
         """Count a request."""
@@ -124,14 +124,14 @@ class Metrics:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class _Described(Collector):
+class _LiveCollector(Collector):
     """Figures that are what they are when they are asked for."""
 
     def describe(self) -> Iterator[Metric]:
         return iter(())
 
 
-class _Archive(_Described):
+class _ArchiveCollector(_LiveCollector):
     """Sessions and bytes."""
 
     def __init__(self, counter: ArchiveCounter, place: StorePlace | None) -> None:
@@ -152,7 +152,7 @@ class _Archive(_Described):
             yield GaugeMetricFamily("turnlog_database_bytes", "The archive's files.", value=size)
 
 
-class _Sync(_Described):
+class _SyncCollector(_LiveCollector):
     def __init__(self, state: SyncState) -> None:
         self._state = state
 
@@ -172,7 +172,7 @@ class _Sync(_Described):
         yield CounterMetricFamily("turnlog_sync_seconds", "Time spent archiving.", value=state.seconds)
 
 
-class _Hooks(_Described):
+class _HookCollector(_LiveCollector):
     def __init__(self, hooks: HookReceiver) -> None:
         self._hooks = hooks
 
@@ -200,16 +200,8 @@ def get_metrics(metrics: NamedDependency[SkipValidation[Metrics]]) -> Response[b
     return Response(metrics.render(), media_type=_CONTENT_TYPE)
 
 
-class Readiness:
-    """Ready, until the server is about to end."""
-
-    def __init__(self) -> None:
-        self.is_ending = False
-        """Whether it answers for a moment longer, and wants no more requests."""
-
-
-GivenReadiness = NamedDependency[SkipValidation[Readiness]]
-"""Parameter `readiness`: whether requests should be sent here."""
+GivenEnding = NamedDependency[SkipValidation[Event]]
+"""Parameter `ending`: set when the server answers for a moment longer, and wants no more requests."""
 
 
 class Health(Struct, frozen=True, gc=False, kw_only=True):
@@ -315,26 +307,26 @@ def _are_installed(context: ServerContext) -> bool | None:
 @get("/api/health", opt=PUBLIC, sync_to_thread=True)
 def get_health(store: GivenStore) -> Response[Health]:
     """Return whether the server works, and its version."""
-    works = _answers(store)
+    works = _is_store_readable(store)
     return Response(
         Health(status="ok" if works else "failing", version=_VERSION), status_code=200 if works else 503
     )
 
 
 @get("/api/ready", opt=PUBLIC, sync_to_thread=True)
-def get_ready(store: GivenStore, readiness: GivenReadiness) -> Response[ReadyState]:
+def get_ready(store: GivenStore, ending: GivenEnding) -> Response[ReadyState]:
     """Return whether requests should be sent here: not while the store fails or the server is shutting down.
 
     With `serve --drain`, a server that is asked to stop reports it here for a while before it ends.
     """
-    if readiness.is_ending:
+    if ending.is_set():
         return Response(ReadyState(ready=False, reason="ending"), status_code=503)
-    if not _answers(store):
+    if not _is_store_readable(store):
         return Response(ReadyState(ready=False, reason="failing"), status_code=503)
     return Response(ReadyState(ready=True))
 
 
-def _answers(store: Store) -> bool:
+def _is_store_readable(store: Store) -> bool:
     try:
         store.read_feed(LOCAL)
     except StoreError:

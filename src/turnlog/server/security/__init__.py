@@ -1,3 +1,1 @@
 """Who may ask, from where, and how much."""
-
-__all__: list[str] = []

@@ -37,9 +37,9 @@ from turnlog.store.account_model import Link, User, UserRole
 from turnlog.store.model import LOCAL, Scope, Viewer
 
 CALLER = "caller"
-"""Where a request's state has who asks."""
+"""The key of the caller in a request's state."""
 LINK = "link"
-"""Where it has the link by which a stranger came, if one did."""
+"""The key of the link that a visitor used, if any."""
 
 
 class CallerKind(StrEnum):
@@ -100,10 +100,10 @@ class Caller(Struct, frozen=True, gc=False, kw_only=True):
 
 OPERATOR = Caller(kind=CallerKind.OPERATOR)
 NOTHING = Scope(LOCAL.owner, Viewer())
-"""What may be seen by whoever was not asked who they are."""
+"""What may be seen without authentication."""
 
 GivenCaller = NamedDependency[SkipValidation[Caller]]
-"""Parameter `caller`: who asks."""
+"""Parameter `caller`: who sent the request."""
 
 
 PUBLIC = {"public": True}

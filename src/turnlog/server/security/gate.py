@@ -35,17 +35,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from msgspec import Struct
 
-from turnlog.errors import (
-    AccountError,
-    ArchiveError,
-    BusyStoreError,
-    CursorError,
-    LostStoreError,
-    MarkError,
-    RestoreError,
-    TakenMachineError,
-    TurnlogError,
-)
+from turnlog import errors
 from turnlog.server.asgi import App, Headers, Message, Receive, Scope, Send, build_response
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError, encode_failure
 
@@ -246,12 +236,12 @@ def _check_origin(method: str, headers: _Headers, asked: Authority) -> None:
     """Raise `RequestError` for a request that another page makes, unless somebody followed a link."""
     given = _list(headers, b"origin")
     is_foreign = bool(given) and (len(given) > 1 or not _is_own(given[0].decode("latin-1"), asked))
-    if is_foreign or (comes_from_elsewhere(headers) and not _is_link(method, headers)):
+    if is_foreign or (is_cross_site(headers) and not _is_link(method, headers)):
         raise RequestError(403, "foreign_origin", "Other pages may not use this server")
 
 
-def comes_from_elsewhere(headers: _Headers) -> bool:
-    """Tell whether the browser says that another page is behind a request."""
+def is_cross_site(headers: _Headers) -> bool:
+    """Tell whether the browser marks a request as sent by another site's page."""
     site = _list(headers, b"sec-fetch-site")
     return bool(site) and (len(site) > 1 or site[0] not in _OWN)
 
@@ -259,7 +249,7 @@ def comes_from_elsewhere(headers: _Headers) -> bool:
 def may_use_cookies(method: str, headers: _Headers) -> bool:
     """Tell whether a request is our own page's, as far as the browser says; its origin has been checked."""
     if _list(headers, b"sec-fetch-site"):
-        return not comes_from_elsewhere(headers)
+        return not is_cross_site(headers)
     # Browsers leave it out only where they know no secure context; with a change they send the origin always.
     return method in _SAFE or bool(_list(headers, b"origin"))
 
@@ -309,7 +299,7 @@ class Gate:
         self._on_seen = on_seen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Check a request, and pass it on or refuse it."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "WebSockets are not supported"})
         elif scope["type"] == "http":
@@ -353,31 +343,37 @@ class Gate:
         _check_origin(scope["method"], headers, asked)
 
 
-_FORMER_PATHS = (
-    (re.compile(r"/api/rules/weigh"), "/api/rules/preview"),
-    (re.compile(r"/api/sessions/([^/]+)/weight"), r"/api/sessions/\1/deletion-preview"),
+_FORMER_ADDRESSES = (
+    (re.compile(r"POST /api/rules/weigh"), "POST /api/rules/preview"),
+    (re.compile(r"(\w+ /api/sessions/[^/]+)/weight"), r"\1/deletion-preview"),
+    (re.compile(r"POST (/api/archive/tombstones/[^/]+)/lift"), r"DELETE \1"),
 )
 """Addresses that had other names: those still work, and the answer says what they are called now."""
+_FORMER_ACTION = re.compile(rb"(?<![^&])action=(looked|found)(?![^&])")
+_ACTIONS = {b"looked": b"action=viewed", b"found": b"action=searched"}
 
 
-def _rename(scope: Scope) -> str | None:
-    """Let a request for an address by its old name be one for the new name, and return that."""
-    for former, today in _FORMER_PATHS:
-        found = former.fullmatch(scope["path"])
+def _rename(scope: Scope) -> Headers:
+    """Let a request by an old name be one by the new name, and return the headers that say so."""
+    method, path, query = scope["method"], scope["path"], scope["query_string"]
+    if path == "/api/audit" and _FORMER_ACTION.search(query):
+        query = _FORMER_ACTION.sub(lambda found: _ACTIONS[found[1]], query)
+        scope["query_string"] = query
+        return _build_rename_headers("", f"{path}?{quote(query, safe='=&%+')}")
+    for former, today in _FORMER_ADDRESSES:
+        found = former.fullmatch(f"{method} {path}")
         if found is not None:
-            scope["path"] = found.expand(today)
-            scope["raw_path"] = quote(scope["path"]).encode()
-            return str(scope["path"])
-    return None
+            scope["method"], _, scope["path"] = found.expand(today).partition(" ")
+            address = quote(scope["path"])
+            scope["raw_path"] = address.encode()
+            return _build_rename_headers("" if scope["method"] == method else f"{scope['method']} ", address)
+    return []
 
 
-def _tell_renamed(path: str | None) -> Headers:
-    if path is None:
-        return []
-    name = quote(path)
+def _build_rename_headers(method: str, address: str) -> Headers:
     return [
-        (b"warning", f'299 - "this address is now {name}"'.encode()),
-        (b"link", f'<{name}>; rel="successor-version"'.encode()),
+        (b"warning", f'299 - "this address is now {method}{address}"'.encode()),
+        (b"link", f'<{address}>; rel="successor-version"'.encode()),
     ]
 
 
@@ -412,32 +408,32 @@ def build_failure(error: Exception, request_id: str) -> RequestError:
             return _translate(error)
         case RecursionError() if "deserializing" in str(error):  # a body of a hundred thousand brackets
             return RequestError(400, "bad_request", "The request cannot be read")
-        case BusyStoreError():
+        case errors.BusyStoreError():
             return RequestError(
                 503, "busy", "The archive is being written; try again", headers={"retry-after": "1"}
             )
-        case LostStoreError():
+        case errors.LostStoreError():
             logger.error("request %s: %s", request_id, error)
             return RequestError(
                 503, "unavailable", "The archive cannot be reached; try again", headers={"retry-after": "2"}
             )
-        case TakenMachineError():
+        case errors.TakenMachineError():
             return RequestError(403, "machine_taken", "This machine belongs to another person")
-        case RestoreError():
+        case errors.RestoreError():
             where = ErrorDetail(where=error.path.encode("utf-8", "replace").decode(), message=error.reason)
             return RequestError(
                 409, "in_the_way", "The file may not be restored to its place", details=(where,)
             )
-        case ArchiveError():
+        case errors.ArchiveError():
             logger.error("request %s: %s", request_id, error)
             return RequestError(500, "damaged", "The archive is damaged here", request_id=request_id)
-        case CursorError():
+        case errors.CursorError():
             return InvalidRequestError(
                 "The cursor is not valid", ErrorDetail(where="cursor", message=str(error))
             )
-        case MarkError() | AccountError():
+        case errors.MarkError() | errors.AccountError():
             return InvalidRequestError(str(error))
-        case TurnlogError() if isinstance(at := getattr(error, "at", None), int):
+        case errors.TurnlogError() if isinstance(at := getattr(error, "at", None), int):
             # A query of the search language, which says where it ceases to be one.
             return InvalidRequestError(
                 "The query is not valid", ErrorDetail(where="q", message=str(error), at=at)

@@ -1,7 +1,7 @@
 """Who is let in: everything but what says that it is public needs the token, a person's, or a cookie.
 
 Who the caller is, is found out once, before a handler runs, and stands in the request's state from then on;
-what they may use is said by each route (`callers`).
+each route declares who may use it (`callers`).
 
 Wrong secrets are counted for each client, and too many of them refused. Guessing 256 bits is hopeless anyway;
 the limit keeps attempts from costing anything, and from going unnoticed. A client is an address, a network of
@@ -40,13 +40,13 @@ from litestar.types import Guard
 from msgspec import Struct
 
 from turnlog.errors import UploadError
+from turnlog.ingest.machine import KnownMachines
 from turnlog.ingest.upload_protocol import Machine
-from turnlog.ingest.upload_receiver import KnownMachines
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, RequestError
 from turnlog.server.security.callers import CALLER, LINK, OPERATOR, Caller, CallerKind, check_policy
-from turnlog.server.security.gate import Authority, comes_from_elsewhere, may_use_cookies, parse_authority
+from turnlog.server.security.gate import Authority, is_cross_site, is_loopback, may_use_cookies, parse_authority
 from turnlog.server.security.tokens import TokenKeeper
-from turnlog.server.values import Recent
+from turnlog.server.values import LruDict
 from turnlog.store.account_model import TokenKind, User
 from turnlog.store.accounts import Accounts
 
@@ -55,7 +55,7 @@ _CLIENTS = 1024
 
 
 class FailureLimit:
-    """Counts failures by client."""
+    """Counts wrong secrets by client, and limits them."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class FailureLimit:
         self._seconds = seconds
         self._clock = clock
         self._proxies = tuple(map(ipaddress.ip_network, proxies))
-        self._failures: Recent[str, deque[float]] = Recent(_CLIENTS)
+        self._failures: LruDict[str, deque[float]] = LruDict(_CLIENTS)
 
     def find_client(self, peer: str, forwarded: Sequence[str]) -> str | None:
         """Return for whom a trusted proxy asks, by its `X-Forwarded-For`; None if it is none, or does not say.
@@ -96,10 +96,10 @@ class FailureLimit:
         name = _group(client)
         failures = self._failures.get(name) or deque(maxlen=self._most)
         failures.append(self._clock())
-        self._failures.keep(name, failures)
+        self._failures.put(name, failures)
 
-    def find_wait(self, client: str) -> float:
-        """Return how many seconds a client has to wait before its next attempt; 0 if it need not."""
+    def find_delay(self, client: str) -> float:
+        """Return how many seconds a client has to wait before its next attempt."""
         failures = self._failures.get(_group(client))
         if failures is None or len(failures) < self._most:
             return 0.0
@@ -118,7 +118,7 @@ def _group(client: str) -> str:
 
 
 PEER = "peer"
-"""Where a request's state has the owner of its connection."""
+"""The key of the connection's owner in a request's state."""
 _TABLES = Path("/proc/net")
 _UID = 6
 """Which column behind the number of a connection has its user."""
@@ -126,9 +126,9 @@ _UID = 6
 _Address = tuple[str, int | None]
 
 
-def find_owner(client: _Address | None, server: _Address | None, tables: Path = _TABLES) -> int | None:
-    """Return the user whose program made a connection; None if that cannot be told."""
-    if client is None or server is None or not _is_here(client[0]):
+def find_peer_uid(client: _Address | None, server: _Address | None, tables: Path = _TABLES) -> int | None:
+    """Return the uid of the process at the other end of a local connection; None if unknown."""
+    if client is None or server is None or not is_loopback(client[0]):
         return None
     wanted = f" {_encode(client)} {_encode(server)} "
     try:
@@ -140,25 +140,18 @@ def find_owner(client: _Address | None, server: _Address | None, tables: Path = 
     return None if found < 0 else int(text[found : text.find("\n", found)].split()[_UID])
 
 
-def list_trusted(env: Mapping[str, str] = os.environ) -> frozenset[int]:
-    """Return the users that are us: ourselves, root, and who became root to run this."""
+def list_own_uids(env: Mapping[str, str] = os.environ) -> frozenset[int]:
+    """Return the uids that count as the owner: our own, root's, and that of a user who ran this with sudo."""
     if not hasattr(os, "geteuid"):
         return frozenset()
     became = env.get("SUDO_UID", "")
     return frozenset({os.geteuid(), 0, *([int(became)] if became.isdecimal() and os.geteuid() == 0 else [])})
 
 
-def is_stranger(state: Mapping[str, object], trusted: frozenset[int]) -> bool:
+def is_other_user(state: Mapping[str, object], trusted: frozenset[int]) -> bool:
     """Tell whether a request comes from another user of this machine."""
     owner = state.get(PEER)
     return isinstance(owner, int) and owner not in trusted
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _encode(address: _Address) -> str:
@@ -235,11 +228,11 @@ def _fill_in(authority: Authority | None) -> Authority | None:
 
 _NAMELESS = Machine()
 _FORM = re.compile(r"[0-9a-f]{32}")
-_PUSHED = "pushed_origin"
-"""Where a request's state has the machine that its token is good for."""
+_BOUND_ORIGIN = "pushed_origin"
+"""The key, in a request's state, of the machine that its token is bound to."""
 
 
-def _find_pushed(connection: _Connection) -> str | None:
+def _find_origin(connection: _Connection) -> str | None:
     """Return the machine that a request names as its origin; None if it names none, or more than one."""
     given = connection.query_params.getall("origin", [])
     return given[0] if len(given) == 1 and _FORM.fullmatch(given[0]) else None
@@ -248,25 +241,27 @@ def _find_pushed(connection: _Connection) -> str | None:
 def check_machine(connection: _Connection, caller: Caller, origin: str) -> None:
     """Raise `RequestError` unless the caller may push for a machine, and read what is stored of it.
 
-    Whoever has the server's token may, for every machine. Whose a machine is, is found out when something is
+    The operator may, for every machine. The machine's owner is checked when something is
     taken from it.
     """
     if not _FORM.fullmatch(origin):
         problem = ErrorDetail(where="origin", message="Expected 32 hexadecimal digits")
         raise InvalidRequestError("The request is not valid", problem)
-    if caller.kind is CallerKind.MACHINE and connection.scope["state"].get(_PUSHED) != origin:
+    if caller.kind is CallerKind.MACHINE and connection.scope["state"].get(_BOUND_ORIGIN) != origin:
         raise RequestError(403, "another_machine", "This token belongs to another machine")
 
 
-async def note_machine(machines: KnownMachines, caller: Caller, origin: str, told: Machine = _NAMELESS) -> None:
+async def register_machine(
+    machines: KnownMachines, caller: Caller, origin: str, told: Machine = _NAMELESS
+) -> None:
     """Note that something comes from a machine of the caller's; raises `RequestError` if it is not theirs."""
     try:
-        await asyncio.to_thread(machines.note, origin, caller.name, told)
+        await asyncio.to_thread(machines.register, origin, caller.name, told.host, told.user)
     except UploadError as error:
         raise RequestError(403, error.code, error.reason) from None
 
 
-_TRUSTED = list_trusted()
+_TRUSTED = list_own_uids()
 _PREFIXES = ("tlp_", "tlm_")
 
 
@@ -280,7 +275,7 @@ class AuthContext(Struct, frozen=True):
 
 
 def build_guard(auth: AuthContext) -> Guard:
-    """Return what Litestar asks before each route handler."""
+    """Return the guard that Litestar calls before each route handler."""
 
     async def guard(connection: _Connection, handler: BaseRouteHandler) -> None:
         opt = handler.opt
@@ -303,7 +298,7 @@ async def _find_caller(connection: _Connection, auth: AuthContext, *, token_only
     if not token_only:
         if has_owner_cookie(connection, auth.keeper):
             return OPERATOR
-        user = await find_logged_in(connection, auth)
+        user = await find_cookie_user(connection, auth)
         if user is not None:
             return Caller(kind=CallerKind.PERSON, user=user)
     raise await _refuse(auth)
@@ -325,7 +320,7 @@ async def _find_bearer(connection: _Connection, auth: AuthContext, given: str) -
 
 
 def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> Caller | None:
-    origin = _find_pushed(connection)
+    origin = _find_origin(connection)
     found = accounts.find_by_token(token, origin=origin)
     if found is None:
         if origin is not None and accounts.find_by_token(token) is not None:
@@ -335,11 +330,11 @@ def _find_by_token(connection: _Connection, accounts: Accounts, token: str) -> C
     user, known = found
     if known.kind is TokenKind.PERSONAL:
         return Caller(kind=CallerKind.PERSON, user=user, token=known.id)
-    connection.scope["state"][_PUSHED] = origin
+    connection.scope["state"][_BOUND_ORIGIN] = origin
     return Caller(kind=CallerKind.MACHINE, user=user, token=known.id)
 
 
-async def find_logged_in(connection: _Connection, auth: AuthContext) -> User | None:
+async def find_cookie_user(connection: _Connection, auth: AuthContext) -> User | None:
     """Return the person whose cookie comes with a request of our own page's."""
     if not may_use_cookies(str(connection.scope.get("method")), list(connection.scope["headers"])):
         return None
@@ -353,7 +348,7 @@ async def find_logged_in(connection: _Connection, auth: AuthContext) -> User | N
 
 def check_rate_limit(connection: _Connection, failures: FailureLimit) -> None:
     """Raise `RequestError` if this client was wrong too often to be asked again."""
-    wait = failures.find_wait(_name_client(connection, failures))
+    wait = failures.find_delay(_name_client(connection, failures))
     if wait:
         seconds = str(math.ceil(wait))
         message = f"Too many failures; try again in {seconds} seconds"
@@ -363,7 +358,7 @@ def check_rate_limit(connection: _Connection, failures: FailureLimit) -> None:
 def note_failure(connection: _Connection, failures: FailureLimit) -> None:
     """Remember that a client was wrong about a secret."""
     # Any page can make a browser come here with a wrong key; that shall not shut out its user.
-    if not comes_from_elsewhere(list(connection.scope["headers"])):
+    if not is_cross_site(list(connection.scope["headers"])):
         failures.note(_name_client(connection, failures))
 
 
@@ -377,13 +372,13 @@ def check_attempt(connection: _Connection, failures: FailureLimit, correct: Call
 
 def check_owner(connection: _Connection) -> None:
     """Raise `RequestError` for another user of this machine: keys and cookies are for nobody else."""
-    if is_stranger(connection.scope["state"], _TRUSTED):
+    if is_other_user(connection.scope["state"], _TRUSTED):
         raise RequestError(403, "another_user", "This server belongs to another user")
 
 
 def has_owner_cookie(connection: _Connection, keeper: TokenKeeper) -> bool:
     """Tell whether a request comes from our page in a browser that its owner opened."""
-    if is_stranger(connection.scope["state"], _TRUSTED):
+    if is_other_user(connection.scope["state"], _TRUSTED):
         return False
     if not may_use_cookies(str(connection.scope.get("method")), list(connection.scope["headers"])):
         return False
@@ -391,7 +386,7 @@ def has_owner_cookie(connection: _Connection, keeper: TokenKeeper) -> bool:
 
 
 def _name_client(connection: _Connection, failures: FailureLimit) -> str:
-    """Return who asks: users of one machine, or of one proxy, must not use up each other's attempts."""
+    """Return the name that failures are counted under: users of a machine, or of a proxy, count separately."""
     peer = connection.client.host if connection.client else ""
     behind = failures.find_client(peer, connection.headers.getall("x-forwarded-for", []))
     if behind is not None:

@@ -229,7 +229,7 @@ class OidcProvider:
         address = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
         found = _decode(await self._get(address), _Metadata, address)
         if found.issuer != self._settings.issuer:
-            # Whoever could change this could put anybody's name under a token.
+            # With another issuer, tokens could claim to be anybody.
             raise RefusedLoginError("unreachable", f"the provider calls itself {found.issuer[:200]!r}")
         self._metadata, self._known_until = found, self._clock() + _METADATA_SECONDS
         return found

@@ -42,7 +42,7 @@ class ConfirmedIdentity(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Provider(Protocol):
-    """What is asked who somebody is."""
+    """A login provider."""
 
     async def begin(self, login: PendingLogin, redirect_uri: str) -> str:
         """Return the address to which a browser is sent; raises `RefusedLoginError`."""
@@ -54,7 +54,7 @@ class Provider(Protocol):
 
 
 def load_provider(settings: OidcSettings | None, secret: str | None) -> Provider | None:
-    """Return what talks to the provider of the settings, if they name one; raises `ConfigError`."""
+    """Return the provider that the settings name, if any; raises `ConfigError`."""
     if settings is None:
         return None
     try:
@@ -69,9 +69,9 @@ def load_provider(settings: OidcSettings | None, secret: str | None) -> Provider
 def identify_user(
     accounts: Accounts, confirmed: ConfirmedIdentity, settings: OidcSettings, at_ns: int
 ) -> tuple[User, list[AuditEntry]]:
-    """Return who somebody is here, and what to record of it; raises `RefusedLoginError`.
+    """Return the user for a confirmed identity, and what to record; raises `RefusedLoginError`.
 
-    Whoever came before is known by the provider's name for them; the first time, by an address that is theirs.
+    Returning people are recognised by the provider's id for them; new ones by a verified e-mail address.
     """
     user, entries = accounts.find_identified(confirmed.identity), list[AuditEntry]()
     is_theirs = bool(confirmed.email) and confirmed.is_verified
@@ -84,11 +84,11 @@ def identify_user(
         user = accounts.find_by_email(confirmed.email)
         if user is None:
             user = _add(accounts, confirmed, settings)
-            entries.append(_tell(at_ns, user, Action.USER_ADDED, f"as {user.role}, at the first login"))
+            entries.append(_build_entry(at_ns, user, Action.USER_ADDED, f"as {user.role}, at the first login"))
         _bind(accounts, user, confirmed.identity)
     if user.disabled_ns is not None:
         raise RefusedLoginError("disabled", f"{user.name} is disabled")
-    return user, [*entries, _tell(at_ns, user, Action.LOGGED_IN, "at the provider")]
+    return user, [*entries, _build_entry(at_ns, user, Action.LOGGED_IN, "at the provider")]
 
 
 def _bind(accounts: Accounts, user: User, identity: Identity) -> None:
@@ -122,5 +122,5 @@ def _list_names(email: str) -> Iterator[str]:
     yield from (f"{name}-{number}" for number in range(2, _MOST_NAMES))
 
 
-def _tell(at_ns: int, user: User, action: Action, detail: str) -> AuditEntry:
+def _build_entry(at_ns: int, user: User, action: Action, detail: str) -> AuditEntry:
     return AuditEntry(at_ns=at_ns, who=user.name, action=action, person=user.name, detail=detail)

@@ -3,7 +3,7 @@
 Programs use the token, which stands in a file of the owner's alone. A browser gets a cookie in exchange for a
 key that is good once and for some minutes: a key in an address shows in the list of processes and in the
 history, so it must be worthless by then. Keys and cookies live in memory: they end with the server, so that
-whoever listens on its port afterwards learns nothing that would be of use later. Only digests are kept and
+a program that listens on its port afterwards learns nothing of use. Only digests are kept and
 compared.
 """
 
@@ -16,10 +16,10 @@ import secrets
 import stat
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from turnlog.atomic_files import write_file
 from turnlog.errors import ConfigError
 
 TOKEN_FILE = "server-token"
@@ -82,7 +82,7 @@ class TokenKeeper:
         """Make a new token; the old one, all keys and all cookies are worthless from now on."""
         self._keys.clear()
         self._sessions.clear()
-        self.token = _replace(self._path)
+        self.token = _write(self._path)
 
     def _create(self, table: dict[bytes, float], seconds: float) -> str:
         made = secrets.token_urlsafe(32)
@@ -108,7 +108,10 @@ def _load(path: Path) -> str:
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
-        return _create(path)
+        try:
+            return _write(path, overwrite=False)
+        except FileExistsError:  # another process made it just now
+            return _load(path)
     except OSError as error:
         raise ConfigError(error.strerror or str(error), os.fspath(path)) from error
     with os.fdopen(file, encoding="ascii", errors="replace") as opened:
@@ -117,41 +120,17 @@ def _load(path: Path) -> str:
             raise ConfigError("the token's file belongs to another user", os.fspath(path))
         token = opened.read(1024).strip()
     if (os.name == "posix" and state.st_mode & _OTHERS) or not _FORM.fullmatch(token):
-        return _replace(path)  # others may have read it, or it is none
+        return _write(path)  # others may have read it, or it is none
     return token
 
 
-def _create(path: Path) -> str:
-    """Make the file, unless somebody else just did."""
-    token, new = _write_beside(path)
-    try:
-        os.link(new, path)
-    except FileExistsError:
-        return _load(path)
-    except OSError:  # a file system without links
-        os.replace(new, path)
-    finally:
-        with suppress(FileNotFoundError):
-            new.unlink()
-    return token
-
-
-def _replace(path: Path) -> str:
-    token, new = _write_beside(path)
-    os.replace(new, path)
-    return token
-
-
-def _write_beside(path: Path) -> tuple[str, Path]:
-    """Write a new token to a file of the owner's alone, which is to be moved to its place at once."""
+def _write(path: Path, *, overwrite: bool = True) -> str:
+    """Write a new token, and return it; raises `FileExistsError` for a file that must not be overwritten."""
     token = secrets.token_urlsafe(32)
-    new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
-        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_file(path, f"{token}\n".encode(), overwrite=overwrite)
+    except FileExistsError:
+        raise
     except OSError as error:
         raise ConfigError(error.strerror or str(error), os.fspath(path)) from error
-    with os.fdopen(file, "w", encoding="ascii") as opened:
-        opened.write(f"{token}\n")
-        opened.flush()
-        os.fsync(opened.fileno())
-    return token, new
+    return token
