@@ -154,8 +154,19 @@ AGENT_PARTS = (
 CAPTURE_PARTS = ("/messages?source={source}&limit=10", "/calls?source={source}&limit=10", "/problems?limit=50")
 # fmt: on
 
-RENAMED: Mapping[str, str] = {"/api/sessions/{session}/weight": "/api/sessions/{session}/deletion-preview"}
-"""What is called otherwise than when its answers were recorded: by the names of then, those of today."""
+RENAMED: Mapping[str, str] = {
+    "/api/sessions/{session}/weight": "/api/sessions/{session}/deletion-preview",
+    '"strip":': '"call_bars":',
+    '"tells":': '"provides_messages":',
+    '"taken_out":': '"redacted":',
+    '"flawed":': '"sessions_with_problems":',
+    '"flawed_total":': '"sessions_with_problems_total":',
+    '"aside":': '"quarantined":',
+    '"action":"looked"': '"action":"viewed"',
+    '"action":"found"': '"action":"searched"',
+}
+"""What is called otherwise than when its answers were recorded, by the names of then those of today: addresses,
+and fields and values in JSON as the API writes it, where no text can be mistaken for them."""
 
 SCRUBBED: Rules = {
     "next": None,

@@ -189,7 +189,7 @@ def test_status_says_how_hooks_are_doing(env: dict[str, str], settings: Path) ->
     assert f"user: installed for {len(set(EVENTS) - set(LEFT_OUT))} events" in fine.output
     assert "script: version 1" in fine.output
     assert "server: not running" in fine.output
-    assert "deliveries: no archive yet, 1 in the spool, 1 set aside" in fine.output
+    assert "deliveries: no archive yet, 1 in the spool, 1 quarantined" in fine.output
     (home / "hook.sh").write_text("#!/bin/sh\n# turnlog hook 0\n")
     assert "script: another version" in invoke("hooks", "status", env=env).output
     assert (look(env)["script_version"], look(env)["fine"]) == (0, False)

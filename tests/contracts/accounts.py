@@ -460,7 +460,7 @@ class LoginContract(AccountsBase):
 
 
 _ENTRIES = (
-    AuditEntry(at_ns=5, who="ada", action=Action.LOOKED, session="one", person="bob"),
+    AuditEntry(at_ns=5, who="ada", action=Action.VIEWED, session="one", person="bob"),
     AuditEntry(at_ns=7, who=None, action=Action.LINK_OPENED, session="one", person="bob", link="l1"),
     AuditEntry(at_ns=6, who="bob", action=Action.EXPORTED, session="two", person="ada", detail="as HTML"),
     AuditEntry(at_ns=8, who=None, action=Action.USER_ADDED, person="cleo", detail="member"),
@@ -490,7 +490,7 @@ class AuditContract(AccountsBase):
             AuditFilter(person="bob"): [1, 0],
             AuditFilter(session="one"): [1, 0],
             AuditFilter(session="one", who="ada"): [0],
-            AuditFilter(actions=(Action.LOOKED, Action.EXPORTED)): [2, 0],
+            AuditFilter(actions=(Action.VIEWED, Action.EXPORTED)): [2, 0],
             AuditFilter(since_ns=6, until_ns=8): [2, 1],
             AuditFilter(about="bob"): [2, 1, 0],
             AuditFilter(about="bob", person="ada"): [2],
@@ -507,7 +507,7 @@ class AuditContract(AccountsBase):
         with self.opened(tmp_path) as (accounts, _):
             for text in ODD_TEXTS:
                 entry = AuditEntry(
-                    at_ns=1, who=text, action=Action.FOUND, link=text, session=text, person=text, detail=text
+                    at_ns=1, who=text, action=Action.SEARCHED, link=text, session=text, person=text, detail=text
                 )
                 accounts.record([entry])
                 [found] = accounts.list_audit(AuditFilter(who=text, session=text, about=text))

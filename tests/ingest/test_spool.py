@@ -110,14 +110,14 @@ def test_the_same_delivery_by_both_ways_is_kept_once(spool: Spool, store: Mainta
 def test_what_is_no_delivery_is_kept_aside(spool: Spool, store: MaintainedStore, content: bytes) -> None:
     put(spool, f"{NOW}-bad.json", content)
     put(spool, f"{NOW}-good.json")
-    assert import_spool(spool, store) == Imported(added=1, aside=1)
+    assert import_spool(spool, store) == Imported(added=1, quarantined=1)
     assert (spool.folder / "aside" / f"{NOW}-bad.json").read_bytes() == content
     assert spool.count() == SpoolCounts(0, 1)
 
 
 def test_an_empty_file_is_kept_aside(spool: Spool, store: MaintainedStore) -> None:
     put(spool, f"{NOW}-empty.json").write_bytes(b"")
-    assert import_spool(spool, store) == Imported(aside=1)
+    assert import_spool(spool, store) == Imported(quarantined=1)
 
 
 def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, store: MaintainedStore) -> None:
@@ -127,7 +127,7 @@ def test_a_bad_part_of_a_batch_does_not_take_the_others_along(spool: Spool, stor
         build_delivery("1-c", NOW, make_payload()),
     ]
     spool.write(frames)
-    assert import_spool(Spool(spool.folder), store) == Imported(added=2, aside=1)
+    assert import_spool(Spool(spool.folder), store) == Imported(added=2, quarantined=1)
     assert list_ids(store) == ["1-a", "1-c"]
     assert (spool.folder / "aside" / "1-b.json").read_bytes() == b"bad"
 
@@ -136,7 +136,7 @@ def test_a_damaged_batch_is_kept_aside(spool: Spool, store: MaintainedStore) -> 
     name = spool.write([build_delivery("1-a", NOW, make_payload())])
     path = spool.folder / name
     path.write_bytes(path.read_bytes()[:-3])
-    assert import_spool(Spool(spool.folder), store) == Imported(aside=1)
+    assert import_spool(Spool(spool.folder), store) == Imported(quarantined=1)
 
 
 HOSTILE = [
@@ -160,7 +160,7 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_that_no_hook_gives_is_kept_aside(spool: Spool, store: MaintainedStore, name: bytes) -> None:
     put(spool, name)
-    assert import_spool(spool, store) == Imported(aside=1)
+    assert import_spool(spool, store) == Imported(quarantined=1)
     assert list_aside(spool) == [os.fsdecode(name)]
 
 
@@ -171,7 +171,7 @@ def test_links_and_pipes_are_not_followed(spool: Spool, store: MaintainedStore, 
     (spool.folder / f"{NOW}-link.json").symlink_to(secret)
     os.mkfifo(spool.folder / f"{NOW}-pipe.json")
     (spool.folder / f"{NOW}-folder.json").mkdir()
-    assert import_spool(spool, store) == Imported(aside=2)
+    assert import_spool(spool, store) == Imported(quarantined=2)
     assert list_ids(store) == []
     assert secret.exists()
 
@@ -179,7 +179,7 @@ def test_links_and_pipes_are_not_followed(spool: Spool, store: MaintainedStore, 
 def test_what_is_too_large_is_kept_aside_unread(spool: Spool, store: MaintainedStore) -> None:
     path = put(spool, f"{NOW}-large.json")
     os.truncate(path, LARGEST + 1)
-    assert import_spool(spool, store) == Imported(aside=1)
+    assert import_spool(spool, store) == Imported(quarantined=1)
 
 
 def test_what_is_aside_already_is_not_written_over(spool: Spool, store: MaintainedStore) -> None:
@@ -287,7 +287,7 @@ def test_several_at_once_take_each_delivery_up_once(spool: Spool, tmp_path: Path
         thread.join()
     assert len(taken) == takers
     assert sum(each.added for each in taken) == count
-    assert sum(each.failed + each.aside for each in taken) == 0
+    assert sum(each.failed + each.quarantined for each in taken) == 0
     assert set(told) == {f"{NOW + number}-a" for number in range(count)}
     store = open_store(tmp_path / "turnlog.db")
     assert sorted(list_ids(store)) == sorted(set(told))

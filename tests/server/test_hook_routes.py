@@ -127,8 +127,8 @@ def test_what_cannot_be_read_is_kept_aside_and_counted(hooked: Hooked, payload: 
     assert (answer.status, answer.json) == (200, {"delivery_id": f"{NOW}-bad", "kept": "quarantine"})
     assert (hooked.spool.folder / "aside" / f"{NOW}-bad.json").read_bytes() == payload
     metrics = hooked.served.get("/metrics").body.decode()
-    assert 'turnlog_hooks_received_total{kept="aside"} 1.0' in metrics
-    assert "turnlog_spool_aside 1.0" in metrics
+    assert 'turnlog_hooks_received_total{kept="quarantine"} 1.0' in metrics
+    assert "turnlog_spool_quarantined 1.0" in metrics
     assert hooked.store.count_deliveries(LOCAL) == 0
 
 

@@ -152,7 +152,7 @@ def test_a_transcript_tells_step_cost_and_context(board: Served, told: Told) -> 
     assert (card["context_tokens"], card["context_limit"], card["compacts_at"]) == (20_310, 200_000, 167_000)
     assert card["cost_usd"] > 0
     assert (card["turns"], card["process"], card["agents"]) == (1, "unknown", [])
-    assert [bar["category"] for bar in card["strip"]] == ["builtin"]
+    assert [bar["category"] for bar in card["call_bars"]] == ["builtin"]
 
 
 @pytest.mark.parametrize(

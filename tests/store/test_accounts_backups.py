@@ -51,7 +51,7 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
         _, machine_secret = accounts.create_token("ada", TokenKind.MACHINE, "")
         cookie = accounts.open_session("ada", 1000)
         link, shown = accounts.create_link("key\x00", title="\ud800", created_by=None, expires_ns=2**62)
-        accounts.record([AuditEntry(at_ns=1, who=None, action=Action.LOOKED, detail="before")])
+        accounts.record([AuditEntry(at_ns=1, who=None, action=Action.VIEWED, detail="before")])
     back_up(place, target)
     with closing(open_accounts(place)) as accounts:
         accounts.disable_user("ben")
@@ -62,7 +62,7 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
         accounts.revoke_link(link.id)
         assert accounts.find_by_token(machine_secret, origin="one") is not None
         new = accounts.create_token("dan", TokenKind.PERSONAL, "")
-        accounts.record([AuditEntry(at_ns=2, who=None, action=Action.LOOKED, detail="since")])
+        accounts.record([AuditEntry(at_ns=2, who=None, action=Action.VIEWED, detail="since")])
         users, version = accounts.list_users(), accounts.find_version()
     restored = restore_store(place, target)
     assert restored.accounts is not None
@@ -83,7 +83,7 @@ def test_what_ended_since_stays_ended_and_nothing_is_lost(place: StorePlace, tmp
         assert getattr(accounts.find_by_email("cleo@example.org"), "name", None) == "dan"
         assert getattr(accounts.find_identified(Identity("https://id.example", "4")), "name", None) == "dan"
         assert accounts.find_version() > version
-        accounts.record([AuditEntry(at_ns=3, who=None, action=Action.LOOKED, detail="after")])
+        accounts.record([AuditEntry(at_ns=3, who=None, action=Action.VIEWED, detail="after")])
         assert accounts.list_audit()[0].detail == "after"
     assert check_accounts(place) == []
 

@@ -76,7 +76,7 @@ def test_lost_connections_are_replaced(place: ServerPlace) -> None:
             lambda: accounts.find_by_token(secret, origin="one"),
             lambda: accounts.find_by_token(secret),
             accounts.list_users,
-            lambda: accounts.record([AuditEntry(at_ns=1, who="ada", action=Action.LOOKED)]),
+            lambda: accounts.record([AuditEntry(at_ns=1, who="ada", action=Action.VIEWED)]),
             lambda: accounts.open_session("ada", 10),
         ]
         for each in asked:

@@ -130,7 +130,7 @@ def test_a_locked_file_still_lets_in_and_says_so_where_it_must_write(tmp_path: P
             with pytest.raises(BusyStoreError):
                 accounts.find_by_token(machine, origin="a")  # it must be bound, or anybody could use it
             with pytest.raises(BusyStoreError):
-                accounts.record([AuditEntry(at_ns=1, who="ada", action=Action.LOOKED)])
+                accounts.record([AuditEntry(at_ns=1, who="ada", action=Action.VIEWED)])
             other.execute("ROLLBACK")
         assert accounts.list_audit() == []
         assert accounts.find_by_token(machine, origin="a") is not None
@@ -158,3 +158,13 @@ def test_of_two_processes_one_gets_a_machines_token(tmp_path: Path) -> None:
             found = pool.starmap(_bind_in_process, [(place, secret, name) for name in ("one", "two")])
         assert sorted(found) == [False, True]
         assert accounts.list_tokens()[0].origin == ("one", "two")[found.index(True)]
+
+
+def test_views_and_searches_are_stored_by_the_names_that_older_versions_know(tmp_path: Path) -> None:
+    with closing(open_accounts(tmp_path / "turnlog.db")) as accounts:
+        actions = [Action.SEARCHED, Action.VIEWED, Action.EXPORTED]
+        accounts.record([AuditEntry(at_ns=1, who="ada", action=action) for action in actions])
+        with closing(apsw.Connection(str(tmp_path / "accounts.db"))) as other:
+            stored = [action for (action,) in other.execute("SELECT action FROM audit ORDER BY id")]
+        assert stored == ["found", "looked", "exported"]
+        assert [entry.action for entry in accounts.list_audit()] == actions[::-1]

@@ -62,8 +62,8 @@ class HooksDocument(Struct, frozen=True, gc=False, kw_only=True):
     deliveries: int | None
     """In the archive; null if there is none."""
     spooled: int
-    aside: int
-    fine: bool
+    quarantined: int
+    ok: bool
 
 
 def look_at_hooks(settings: Settings, project: Path) -> HooksDocument:
@@ -85,8 +85,8 @@ def look_at_hooks(settings: Settings, project: Path) -> HooksDocument:
         server=None if server is None else server.url,
         deliveries=_count_deliveries(settings),
         spooled=counts.waiting,
-        aside=counts.aside,
-        fine=bool(installed) and not wrong,
+        quarantined=counts.quarantined,
+        ok=bool(installed) and not wrong,
     )
 
 
@@ -112,7 +112,7 @@ def describe_status(found: HooksDocument) -> Iterator[str]:
         yield clean_line(f"script: another version; run `turnlog hooks install` to update it  ({found.script})")
     yield f"server: {'not running' if found.server is None else clean_line(found.server)}"
     kept = "no archive yet" if found.deliveries is None else f"{found.deliveries:,} in the archive"
-    yield f"deliveries: {kept}, {found.spooled:,} in the spool, {found.aside:,} set aside"
+    yield f"deliveries: {kept}, {found.spooled:,} in the spool, {found.quarantined:,} quarantined"
 
 
 def _read_scope(settings: Settings, scope: HookScope, path: Path) -> ScopeStatus:

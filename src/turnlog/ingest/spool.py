@@ -22,8 +22,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from turnlog.atomic_files import HIDDEN, write_file
-from turnlog.ingest.captured_files import make_folder
+from turnlog.atomic_files import HIDDEN, make_folder, write_file
 from turnlog.transcripts.hooks import HookDelivery, build_delivery
 
 SPOOL = "spool"
@@ -56,7 +55,7 @@ class SpoolCounts(Struct, frozen=True, gc=False):
     """How many files lie there."""
 
     waiting: int
-    aside: int
+    quarantined: int
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -34,7 +34,7 @@ class Imported(Struct, frozen=True, gc=False):
 
     added: int = 0
     """Deliveries that are new in the store."""
-    aside: int = 0
+    quarantined: int = 0
     failed: int = 0
     """Files that could not be read, moved or removed."""
 
@@ -49,7 +49,7 @@ def import_spool(spool: Spool, store: MaintainedStore, on_imported: OnImported |
     while True:
         names = sorted(islice((name for name in spool.list_names() if name not in work.failed), _NAMES))
         if not names or len(work.failed) > _NAMES:
-            return Imported(work.added, work.aside, len(work.failed))
+            return Imported(work.added, work.quarantined, len(work.failed))
         work.run(names)
 
 
@@ -62,7 +62,7 @@ class _Import:
         self._deliveries: list[HookDelivery] = []
         self._size = 0
         self.added = 0
-        self.aside = 0
+        self.quarantined = 0
         self.failed: set[str] = set()
 
     def run(self, names: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ class _Import:
         """Return what can be read of a file; None if there is nothing, and the file was put aside."""
         found = self._spool.read(name)
         unreadable = [each for each in found or () if not each.is_readable]
-        self.aside += 1 if found is None else len(unreadable)
+        self.quarantined += 1 if found is None else len(unreadable)
         if found is None or len(found) == len(unreadable) == 1:
             self._spool.put_aside(name)
             return None

@@ -33,9 +33,7 @@ from turnlog.messages.entries import AssistantEntry
 from turnlog.messages.envelope import instant
 from turnlog.messages.message import Usage
 from turnlog.server import values
-from turnlog.server.values import (
-    fill_clean,
-)
+from turnlog.server.values import fill_clean
 from turnlog.store.interface import KnownSource, Store, find_known
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope, SourceKind
@@ -226,7 +224,7 @@ def view_call(chapter: Chapter, record: CallRecord) -> Call:
 _MOST_BARS = 60
 
 
-def build_strip(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[CallBar, ...]:
+def build_call_bars(calls: Sequence[CallRecord], most: int = _MOST_BARS) -> tuple[CallBar, ...]:
     """Return calls as bars; where there are more than so many, runs of the same length share one."""
     bars = min(len(calls), most)
     edges = [len(calls) * number // bars for number in range(bars + 1)] if bars else [0]

@@ -205,6 +205,15 @@ class Action(StrEnum):
     TOKEN_REVOKED = "token-revoked"
     MACHINE_ASSIGNED = "machine-assigned"
 
+    @property
+    def stored(self) -> str:
+        """What databases call it: two had other names, which older versions on the same archive still use."""
+        return {"viewed": "looked", "searched": "found"}.get(self.value, self.value)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Action | None:
+        return next((each for each in cls if each.stored == value), None)
+
 
 class AuditEntry(Struct, frozen=True, gc=False, kw_only=True):
     """Something that somebody did; entries are added and never changed."""

@@ -565,7 +565,7 @@ class Accounts:
         def work(execute: Execute) -> None:
             for entry in entries:
                 texts = (entry.link, entry.session, entry.person, entry.detail)
-                execute(_ADD, (entry.at_ns, pack_text(entry.who), entry.action.value, *map(pack_text, texts)))
+                execute(_ADD, (entry.at_ns, pack_text(entry.who), entry.action.stored, *map(pack_text, texts)))
 
         if entries:
             self._write(work)
@@ -711,7 +711,7 @@ def _build_conditions(asked: AuditFilter) -> Iterator[tuple[str, tuple[object, .
             yield f"{column} = ?", (pack_text(text),)
     if asked.actions:
         places = ", ".join("?" * len(asked.actions))
-        yield f"action IN ({places})", tuple(action.value for action in asked.actions)
+        yield f"action IN ({places})", tuple(action.stored for action in asked.actions)
     if asked.since_ns is not None:
         yield "at_ns >= ?", (asked.since_ns,)
     if asked.until_ns is not None:

@@ -150,8 +150,12 @@ def test_the_archive_says_what_it_holds(archive: Archive) -> None:
         "missing_bytes": 0,
     }
     assert (told["deleted_soon_total"], told["not_archived"]) == (2, 1)
-    assert [each["session_id"] for each in told["flawed"]][-1:] == [ODD]
-    assert told["flawed_total"] == len(told["flawed"]) == archive.api.get("/api/status").json["problems"]
+    assert [each["session_id"] for each in told["sessions_with_problems"]][-1:] == [ODD]
+    assert (
+        told["sessions_with_problems_total"]
+        == len(told["sessions_with_problems"])
+        == archive.api.get("/api/status").json["problems"]
+    )
     assert (told["tombstones"], told["backups"], told["verify"]) == ([], [], None)
 
 

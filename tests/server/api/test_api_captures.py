@@ -33,7 +33,12 @@ def test_captures_are_listed_given_out_and_forgotten(tmp_path: Path) -> None:
     around = ServerContext(place=place, config_dirs=(config,), captured_dir=captured)
     with closing(open_store(place)) as store, serving(tmp_path / "home", store=store, around=around) as api:
         [item] = api.get(f"/api/sessions/{ID}/captures").json["items"]
-        assert (item["kind"], item["path"], item["lines"], item["tells"]) == ("stream", str(stream), 1, False)
+        assert (item["kind"], item["path"], item["lines"], item["provides_messages"]) == (
+            "stream",
+            str(stream),
+            1,
+            False,
+        )
         answer = api.get(item["href"])
         assert (answer.body, answer.headers["content-type"]) == (STREAM, "application/x-ndjson")
         assert "sandbox" in answer.headers["content-security-policy"]

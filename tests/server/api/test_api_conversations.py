@@ -8,7 +8,7 @@ import pytest
 
 from api_archive import BRANCHES, INLINE, ODD, TOOLS
 from server_app import Served
-from turnlog.server.messages import build_strip
+from turnlog.server.messages import build_call_bars
 from turnlog.transcripts.segments import CallRecord
 
 DEMO = "aa072ad4-31f7-5518-8b2f-9a742d0ad317"
@@ -50,7 +50,7 @@ def test_turns_are_prompts_with_what_answering_took(api: Served) -> None:
                 "output_tokens": 400,
                 "cost_usd": 0.00612,
                 "failed": 1,
-                "strip": [
+                "call_bars": [
                     {"ms": 1000, "failed": False, "category": "builtin"},
                     {"ms": 1000, "failed": True, "category": "builtin"},
                 ],
@@ -72,7 +72,7 @@ def test_turns_are_prompts_with_what_answering_took(api: Served) -> None:
                 "output_tokens": 0,
                 "cost_usd": 0.0,
                 "failed": 0,
-                "strip": [],
+                "call_bars": [],
                 "edited": False,
             },
         ],
@@ -97,13 +97,13 @@ def test_a_strip_has_few_bars_and_loses_no_failure() -> None:
         make_call("mcp" if at == 150 else "builtin", "failed" if at == 77 else "resolved", 0, at * 1000)
         for at in range(151)
     ]
-    bars = build_strip(calls)
+    bars = build_call_bars(calls)
     assert (len(bars), sum(bar.failed for bar in bars)) == (60, 1)
     assert [bar.ms for bar in bars][-1] == 150 == max(bar.ms or 0 for bar in bars)
     assert bars[-1].category == "mcp"
-    assert [bar.ms for bar in build_strip(calls[:3])] == [0, 1, 2]
-    assert build_strip([make_call("agent", "unresolved", 5, None)])[0].ms is None
-    assert build_strip([]) == ()
+    assert [bar.ms for bar in build_call_bars(calls[:3])] == [0, 1, 2]
+    assert build_call_bars([make_call("agent", "unresolved", 5, None)])[0].ms is None
+    assert build_call_bars([]) == ()
 
 
 def test_the_tree_says_which_message_follows_which(api: Served) -> None:

@@ -77,13 +77,13 @@ def test_each_form_comes_whole_and_without_secrets(secret: Served, form: Format)
 def test_what_would_be_taken_out_is_told_first(secret: Served) -> None:
     told = preview(secret, f"id={SECRET}&format=md")
     assert (told["name"], told["sessions"]) == (f"{SECRET}.md", 1)
-    kinds = {each["kind"]: each for each in told["taken_out"]}
+    kinds = {each["kind"]: each for each in told["redacted"]}
     assert kinds["email"]["examples"] == ["ada@harbour.org"]
     assert kinds["word"] == {"kind": "word", "times": 2, "values": 1, "examples": ["Falcon"]}
     assert kinds["token"]["times"] >= 2
     assert kinds["token"]["values"] == 1
     assert kinds["token"]["examples"] == ["ghp_a1…"]
-    assert preview(secret, f"id={SECRET}&redact=false")["taken_out"] == []
+    assert preview(secret, f"id={SECRET}&redact=false")["redacted"] == []
 
 
 def test_words_of_ones_own_are_taken_out(secret: Served) -> None:

@@ -110,7 +110,7 @@ def test_the_status_is_what_the_archive_has(api: Served, archive: MaintainedStor
         "problems": 1,
         "needs_you": 0,
         "working": 0,
-        "hooks": {"installed": False, "deliveries": 0, "spooled": 0, "aside": 0},
+        "hooks": {"installed": False, "deliveries": 0, "spooled": 0, "quarantined": 0},
         "demo": False,
         "last_change": 18,
         "sync": {"phase": "off", "done": 0, "total": 0, "failing": False, "last_at": None},

@@ -45,8 +45,8 @@ export function restoreSession(session: string, dryRun: boolean): Promise<Restor
 }
 
 /** Lets a session that was forgotten be archived again, if its files still exist. */
-export function liftTombstone(session: string): Promise<unknown> {
-  return request(`/api/archive/tombstones/${encodeURIComponent(session)}/lift`, undefined, { method: "POST" });
+export function deleteTombstone(session: string): Promise<unknown> {
+  return request(`/api/archive/tombstones/${encodeURIComponent(session)}`, undefined, { method: "DELETE" });
 }
 
 function withBody(body: object): RequestInit {

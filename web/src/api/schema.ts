@@ -530,6 +530,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Find passages, each with its exact message
+         * @description Find passages, each with its exact message. `person:me` is the caller.
+         */
+        readonly get: operations["search"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/sessions/{id}/messages": {
         readonly parameters: {
             readonly query?: never;
@@ -864,26 +884,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/search": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * Find passages, each with its exact message
-         * @description Find passages, each with its exact message. `person:me` is the caller.
-         */
-        readonly get: operations["search"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/api/archive": {
         readonly parameters: {
             readonly query?: never;
@@ -930,7 +930,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/archive/tombstones/{session_id}/lift": {
+    readonly "/api/archive/tombstones/{session_id}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -939,12 +939,12 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
+        readonly post?: never;
         /**
          * Allow a forgotten session to be archived again, if its files still exist
          * @description Allow a forgotten session to be archived again, if its files still exist.
          */
-        readonly post: operations["lift_tombstone"];
-        readonly delete?: never;
+        readonly delete: operations["delete_tombstone"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1096,7 +1096,7 @@ export interface paths {
          * @description Store a hook's payload of up to 64 MiB.
          *
          *     When the response is sent, the payload is on disk; it is in the archive soon after. Payloads that cannot be
-         *     read are set aside.
+         *     read are quarantined.
          */
         readonly post: operations["receive_hook"];
         readonly delete?: never;
@@ -1598,8 +1598,8 @@ export interface components {
             /** @description The last 100. */
             readonly backups: readonly components["schemas"]["BackupCopy"][];
             /** @description The newest 100. */
-            readonly flawed: readonly components["schemas"]["ProblemSession"][];
-            readonly flawed_total: number;
+            readonly sessions_with_problems: readonly components["schemas"]["ProblemSession"][];
+            readonly sessions_with_problems_total: number;
             /** @description The last verification since the server started. */
             readonly verify: components["schemas"]["VerifyJob"] | null;
         };
@@ -1627,7 +1627,7 @@ export interface components {
             readonly at: string;
             /** @description A user's name; null for the server's own token, and for strangers with a link. */
             readonly who: string | null;
-            /** @description What was done: `looked`, `found`, `exported`, `link-opened` … `turnlog audit --help` lists them all. */
+            /** @description What was done: `viewed`, `searched`, `exported` … `turnlog audit --help` lists them all. */
             readonly action: string;
             /** @description The id of the link that was used or changed. */
             readonly link: string | null;
@@ -1707,7 +1707,7 @@ export interface components {
             readonly column: components["schemas"]["Column"];
             readonly phase: components["schemas"]["AgentPhase"];
             /** @description null unless the user is needed. */
-            readonly why: components["schemas"]["Why"] | null;
+            readonly why: components["schemas"]["WaitReason"] | null;
             /** @description Since when. */
             readonly since: string | null;
             /** @description What the user is needed for, in one line. */
@@ -1728,7 +1728,7 @@ export interface components {
             /** @description Where automatic compaction begins, unless settings say otherwise. */
             readonly compacts_at: number | null;
             /** @description The calls of its last turn. */
-            readonly strip: readonly components["schemas"]["CallBar"][];
+            readonly call_bars: readonly components["schemas"]["CallBar"][];
             readonly process: components["schemas"]["ProcessState"];
             readonly evidence: components["schemas"]["Evidence"];
             /** @description The error that it stopped at. */
@@ -1907,7 +1907,7 @@ export interface components {
             readonly lines: number;
             readonly bytes: number;
             /** @description Whether the session's messages come from it. */
-            readonly tells: boolean;
+            readonly provides_messages: boolean;
             /** @description Where its lines are. */
             readonly href: string;
         };
@@ -1976,7 +1976,7 @@ export interface components {
         readonly Column: "needs_you" | "working" | "done";
         /**
          * CompactionStep
-         * @description What a message tells of a compaction, or of its undoing.
+         * @description The step of a compaction, or of undoing one, that a message reports.
          */
         readonly CompactionStep: {
             /** @enum {string} */
@@ -2077,7 +2077,7 @@ export interface components {
             /** @description In bytes; for several sessions, the total before compression. */
             readonly size: number;
             /** @description By kind; empty if nothing is removed. */
-            readonly taken_out: readonly components["schemas"]["RedactedKind"][];
+            readonly redacted: readonly components["schemas"]["RedactedKind"][];
         };
         /**
          * Facet
@@ -2272,10 +2272,10 @@ export interface components {
         readonly HookReceipt: {
             readonly delivery_id: string;
             /**
-             * @description `aside` if it cannot be read as a hook's payload.
+             * @description `quarantine` if it cannot be read as a hook's payload.
              * @enum {string}
              */
-            readonly kept: "archive" | "aside";
+            readonly kept: "archive" | "quarantine";
         };
         /**
          * HookReceipts
@@ -2301,7 +2301,7 @@ export interface components {
             /** @description Files waiting to be imported. */
             readonly spooled: number;
             /** @description Files that could not be read. */
-            readonly aside: number;
+            readonly quarantined: number;
         };
         /**
          * Image
@@ -3399,7 +3399,7 @@ export interface components {
             /** @description How many of its calls failed. */
             readonly failed: number;
             /** @description Its calls in order, in at most 60 bars. */
-            readonly strip: readonly components["schemas"]["CallBar"][];
+            readonly call_bars: readonly components["schemas"]["CallBar"][];
             /** @description Whether its prompt replaced another one, or was replaced. */
             readonly edited: boolean;
         };
@@ -3543,6 +3543,12 @@ export interface components {
          */
         readonly Visibility: "private" | "team";
         /**
+         * WaitReason
+         * @description Why the user is needed.
+         * @enum {string}
+         */
+        readonly WaitReason: "permission" | "question" | "plan" | "idle" | "failed" | "turn_ended";
+        /**
          * WebhookItem
          * @description An address that receives notifications.
          */
@@ -3551,12 +3557,6 @@ export interface components {
             readonly url: string;
             readonly on: readonly components["schemas"]["Occasion"][];
         };
-        /**
-         * Why
-         * @description Why the user is needed.
-         * @enum {string}
-         */
-        readonly Why: "permission" | "question" | "plan" | "idle" | "failed" | "turn_ended";
         /**
          * ErrorDocument
          * @description The shape of every error response.
@@ -4600,6 +4600,46 @@ export interface operations {
             };
         };
     };
+    readonly search: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The query, as described in docs/guide.md. */
+                readonly q: string;
+                /** @description The order. */
+                readonly order?: components["schemas"]["SearchOrder"];
+                /** @description The maximum number of hits. */
+                readonly limit?: number;
+                /** @description Where to continue: `next` from the previous response. */
+                readonly cursor?: string | null;
+                /** @description Whether the last word may be incomplete. */
+                readonly typing?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Request fulfilled, document follows */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Hits"];
+                };
+            };
+            /** @description Any failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ErrorDocument"];
+                };
+            };
+        };
+    };
     readonly list_messages: {
         readonly parameters: {
             readonly query?: {
@@ -5207,46 +5247,6 @@ export interface operations {
             };
         };
     };
-    readonly search: {
-        readonly parameters: {
-            readonly query: {
-                /** @description The query, as described in docs/guide.md. */
-                readonly q: string;
-                /** @description The order. */
-                readonly order?: components["schemas"]["SearchOrder"];
-                /** @description The maximum number of hits. */
-                readonly limit?: number;
-                /** @description Where to continue: `next` from the previous response. */
-                readonly cursor?: string | null;
-                /** @description Whether the last word may be incomplete. */
-                readonly typing?: boolean;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Request fulfilled, document follows */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Hits"];
-                };
-            };
-            /** @description Any failure */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ErrorDocument"];
-                };
-            };
-        };
-    };
     readonly get_archive: {
         readonly parameters: {
             readonly query?: never;
@@ -5334,7 +5334,7 @@ export interface operations {
             };
         };
     };
-    readonly lift_tombstone: {
+    readonly delete_tombstone: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -6159,7 +6159,7 @@ export interface operations {
                 readonly person?: string | null;
                 /** @description The key of the session concerned. */
                 readonly session?: string | null;
-                /** @description What was done, such as `looked` or `link-opened`: any of these. */
+                /** @description What was done, such as `viewed` or `link-opened`: any of these. */
                 readonly action?: readonly string[] | null;
                 /** @description Where to continue: `next` from the previous response. */
                 readonly before?: number | null;

@@ -8,8 +8,8 @@ export type Part = { readonly text: string } | { readonly person: string } | { r
 
 /** What is recorded, by the name that it has in a filter. */
 export const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
-  looked: "Viewed a session",
-  found: "Found in a search",
+  viewed: "Viewed a session",
+  searched: "Found in a search",
   exported: "Exported",
   "link-created": "Link created",
   "link-revoked": "Link revoked",
@@ -30,8 +30,8 @@ export const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
 
 /** What somebody did, with `session` and `person` where those stand. */
 const DEEDS: Readonly<Record<AuditEntry["action"], string>> = {
-  looked: "viewed {session}",
-  found: "found passages of {session}",
+  viewed: "viewed {session}",
+  searched: "found passages of {session}",
   exported: "exported {session}",
   "link-created": "created a link to {session}",
   "link-revoked": "revoked a link to {session}",

@@ -44,7 +44,7 @@ test("forgetting says first what goes, asks, and can be allowed again", async ({
   const forgotten = page.getByRole("region", { name: "Forgotten" });
   await forgotten.getByRole("button", { name: "Allow again" }).click();
   await expect(forgotten).toHaveCount(0);
-  expect(fixture.care.deeds).toEqual(["forget s-7", "lift s-7"]);
+  expect(fixture.care.deeds).toEqual(["forget s-7", "allow s-7"]);
 });
 
 test("restoring shows the files, then writes them", async ({ page, fixture }) => {

@@ -10,7 +10,7 @@ test("a look at somebody else’s session is there, for both", async ({ page, te
   await looking.close();
 
   await enter("ben");
-  await page.goto("/audit?action=looked");
+  await page.goto("/audit?action=viewed");
   const entry = page.getByRole("listitem").filter({ hasText: "vera viewed a session of ben" });
   await entry.first().getByRole("link", { name: "a session" }).click();
   await expect(page).toHaveURL(`/sessions/${team.keys.benShared}`);

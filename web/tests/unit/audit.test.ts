@@ -7,7 +7,7 @@ const ENTRY: AuditEntry = {
   id: 1,
   at: "2026-11-16T10:00:00Z",
   who: "ada",
-  action: "looked",
+  action: "viewed",
   link: null,
   session: "s-1",
   person: "ben",

@@ -61,7 +61,7 @@ test("addresses are read as they are made", () => {
   expect(parsePeople(peoplePath({ person: "ben" }).slice(8))).toEqual({ person: "ben", adds: false });
   expect(parsePeople(peoplePath({ adds: true }).slice(8))).toEqual({ person: null, adds: true });
   expect(peoplePath()).toBe("/people");
-  const state = { who: "ada", person: null, action: "looked", session: "s 1" };
+  const state = { who: "ada", person: null, action: "viewed", session: "s 1" };
   expect(parseAudit(auditPath(state).slice(7))).toEqual(state);
   expect(auditPath()).toBe("/audit");
 });

@@ -16,12 +16,7 @@ from msgspec.structs import replace
 from turnlog.errors import StoreError
 from turnlog.export.files import Outcome, restore_session
 from turnlog.ingest.captured_files import list_own_files, remove_captures
-from turnlog.ingest.machine import (
-    Exclusion,
-    find_in_backups,
-    find_tombstones,
-    read_origin,
-)
+from turnlog.ingest.machine import Exclusion, find_in_backups, find_tombstones, read_origin
 from turnlog.ingest.retention import (
     ExpiringFiles,
     list_all_expiring,
@@ -112,9 +107,9 @@ class ArchiveOverview(Struct, frozen=True, gc=False, kw_only=True):
     tombstones_total: int
     backups: tuple[BackupCopy, ...]
     """The last 100."""
-    flawed: tuple[ProblemSession, ...]
+    sessions_with_problems: tuple[ProblemSession, ...]
     """The newest 100."""
-    flawed_total: int
+    sessions_with_problems_total: int
     verify: VerifyJob | None
     """The last verification since the server started."""
 
@@ -188,8 +183,8 @@ def _view_archive(
         tombstones=tuple(map(_view_tombstone, reversed(tombstones[-_MOST_TOMBSTONES:]))),
         tombstones_total=len(tombstones),
         backups=(),
-        flawed=tuple(map(_view_flawed, flawed.sessions)),
-        flawed_total=flawed.total,
+        sessions_with_problems=tuple(map(_view_flawed, flawed.sessions)),
+        sessions_with_problems_total=flawed.total,
         verify=None,
     )
     if scope.viewer is not None:

@@ -21,15 +21,8 @@ from turnlog.messages import ProblemKind
 from turnlog.server import values
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
-from turnlog.server.messages import CallBar, CallPage, CallViewer, build_strip, view_call
-from turnlog.server.requests import (
-    Cursor,
-    Limit,
-    Source,
-    find_next,
-    integer,
-    query,
-)
+from turnlog.server.messages import CallBar, CallPage, CallViewer, build_call_bars, view_call
+from turnlog.server.requests import Cursor, Limit, Source, find_next, integer, query
 from turnlog.server.security.callers import LINKED
 from turnlog.server.windows import read_titles
 from turnlog.shapes import fill
@@ -61,7 +54,7 @@ class Turn(Struct, frozen=True, gc=False, kw_only=True):
     cost_usd: float | None
     failed: int
     """How many of its calls failed."""
-    strip: tuple[CallBar, ...]
+    call_bars: tuple[CallBar, ...]
     """Its calls in order, in at most 60 bars."""
     edited: bool
     """Whether its prompt replaced another one, or was replaced."""
@@ -178,7 +171,7 @@ def _view_turn(
         ended_at=find_moment(row.ended),
         cost_usd=values.dollars(row.cost),
         failed=sum(call.state == CallState.FAILED for call in calls),
-        strip=build_strip(calls),
+        call_bars=build_call_bars(calls),
         edited=edited,
     )
 

@@ -57,7 +57,7 @@ class ExportPreview(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
     size: int
     """In bytes; for several sessions, the total before compression."""
-    taken_out: tuple[RedactedKind, ...]
+    redacted: tuple[RedactedKind, ...]
     """By kind; empty if nothing is removed."""
 
 

@@ -280,7 +280,9 @@ class HookReceiver:
 
     def _answer(self, batch: Sequence[_Waiting], kept: _WrittenBatch) -> None:
         for arrived, future in batch:
-            place: Literal["archive", "aside"] = "aside" if arrived.delivery_id in kept.aside else "archive"
+            place: Literal["archive", "quarantine"] = (
+                "quarantine" if arrived.delivery_id in kept.quarantined else "archive"
+            )
             self.received[place] += 1
             if not future.done():  # who asked may be gone; it is kept all the same
                 future.set_result(HookReceipt(delivery_id=arrived.delivery_id, kept=place))
@@ -370,7 +372,7 @@ async def receive_hook(
     """Store a hook's payload of up to 64 MiB.
 
     When the response is sent, the payload is on disk; it is in the archive soon after. Payloads that cannot be
-    read are set aside.
+    read are quarantined.
     """
     if origin is not None or caller.kind is not CallerKind.OPERATOR:
         check_machine(request, caller, origin or "")

@@ -21,15 +21,7 @@ from turnlog.messages import Line, decode
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import MessageWindow, find_image
-from turnlog.server.requests import (
-    Categories,
-    NamedSource,
-    Source,
-    ZeroBased,
-    check_unchanged,
-    integer,
-    query,
-)
+from turnlog.server.requests import Categories, NamedSource, Source, ZeroBased, check_unchanged, integer, query
 from turnlog.server.security.callers import LINKED, CallerKind
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.windows import WindowQuery, find_window, view_window
@@ -252,7 +244,7 @@ class CapturedFile(Struct, frozen=True, gc=False, kw_only=True):
     """Whether the original file still exists."""
     lines: int
     bytes: int
-    tells: bool
+    provides_messages: bool
     """Whether the session's messages come from it."""
     href: str
     """Where its lines are."""
@@ -303,6 +295,6 @@ def _view(key: str, source: KnownSource) -> CapturedFile:
         present=source.present,
         lines=source.lines,
         bytes=source.length,
-        tells=source.kind is not SourceKind.CAPTURE,
+        provides_messages=source.kind is not SourceKind.CAPTURE,
         href=f"/api/sessions/{key}/captures/{source.source}",
     )

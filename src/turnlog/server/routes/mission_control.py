@@ -22,7 +22,7 @@ from litestar import get
 from msgspec import Raw, Struct
 
 from turnlog.instants import find_moment
-from turnlog.server.messages import CallBar, build_strip
+from turnlog.server.messages import CallBar, build_call_bars
 from turnlog.server.requests import GivenScope, GivenStore
 from turnlog.server.session_states import (
     Column,
@@ -41,14 +41,7 @@ from turnlog.server.session_states import (
 )
 from turnlog.server.sessions import name_session
 from turnlog.server.state_watch import ACTIVE_NS, GivenWatch, StateWatch
-from turnlog.server.values import (
-    build_resume,
-    clean_optional,
-    clean_text,
-    dollars,
-    fill_clean,
-    one_line,
-)
+from turnlog.server.values import build_resume, clean_optional, clean_text, dollars, fill_clean, one_line
 from turnlog.store.interface import MaintainedStore, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Scope
@@ -113,7 +106,7 @@ class BoardCard(Struct, frozen=True, gc=False, kw_only=True):
     """The limit of what it can read; None if unknown."""
     compacts_at: int | None
     """Where automatic compaction begins, unless settings say otherwise."""
-    strip: tuple[CallBar, ...]
+    call_bars: tuple[CallBar, ...]
     """The calls of its last turn."""
     process: ProcessState
     evidence: Evidence
@@ -218,7 +211,7 @@ def _view_card(
         context_tokens=facts.context_tokens,
         context_limit=limit,
         compacts_at=find_compaction(limit),
-        strip=build_strip([each.call for each in calls]),
+        call_bars=build_call_bars([each.call for each in calls]),
         person=session.person,
     )
 
@@ -253,7 +246,7 @@ def _view_hook_card(
         context_tokens=None,
         context_limit=None,
         compacts_at=None,
-        strip=(),
+        call_bars=(),
         person=None if machine is None else machine.person,
     )
 

@@ -191,7 +191,9 @@ class _HookCollector(_LiveCollector):
             yield GaugeMetricFamily(
                 "turnlog_spool_files", "Files waiting to be imported.", value=counts.waiting
             )
-            yield GaugeMetricFamily("turnlog_spool_aside", "Files that could not be read.", value=counts.aside)
+            yield GaugeMetricFamily(
+                "turnlog_spool_quarantined", "Files that could not be read.", value=counts.quarantined
+            )
 
 
 @get("/metrics", opt=ADMINS, sync_to_thread=True, include_in_schema=False)
@@ -228,7 +230,7 @@ class HookStatus(Struct, frozen=True, gc=False, kw_only=True):
     """In the archive."""
     spooled: int
     """Files waiting to be imported."""
-    aside: int
+    quarantined: int
     """Files that could not be read."""
 
 
@@ -284,13 +286,13 @@ def _view_hooks(
 ) -> HookStatus:
     """Return whether hooks are installed, and how much they brought; a viewer learns only the latter."""
     if scope.viewer is not None:
-        return HookStatus(installed=None, deliveries=store.count_deliveries(scope), spooled=0, aside=0)
+        return HookStatus(installed=None, deliveries=store.count_deliveries(scope), spooled=0, quarantined=0)
     counts = None if hooks.spool is None else hooks.spool.count()
     return HookStatus(
         installed=_are_installed(context),
         deliveries=store.count_deliveries(scope),
         spooled=0 if counts is None else counts.waiting,
-        aside=0 if counts is None else counts.aside,
+        quarantined=0 if counts is None else counts.quarantined,
     )
 
 

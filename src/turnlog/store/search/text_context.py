@@ -18,10 +18,10 @@ from turnlog.store.catalogue.database import INDEXED, Connection, Row, pack_text
 from turnlog.store.catalogue.hooks import list_deliveries
 from turnlog.store.catalogue.segments import SegmentCache, SourceReader, load_segment
 from turnlog.store.model import Place, Scope
-from turnlog.store.search.index import HOOKS, Chapter, Delivery, KnownChapters, Proposal, TextRows
+from turnlog.store.search.index import HOOKS, Chapter, Delivery, KnownChapters, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
 from turnlog.store.search.matcher import Matcher, Setting
-from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit
+from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit, Proposal
 from turnlog.store.search.texts import KINDS
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
 from turnlog.transcripts.queries.chapters import Chapter as Records
@@ -306,10 +306,6 @@ class CatalogueTextRows:
         self._reader = _SegmentReader(connection, segments)
         self.use_chapters(KnownChapters())
         self._records: dict[int, Records] = {}
-        self._peeked: dict[int, tuple[int, Segment]] = {}
-        """Of each file the segment of lines that was looked at last."""
-        self.numbers: dict[tuple[str, int], int] = {}
-        """Of generations of files whose lines were found."""
         self._calls: dict[tuple[int, str, int], dict[_Spot, CallRecord]] = {}
         self._agent_types: dict[int, dict[str, str | None]] = {}
 

@@ -7,7 +7,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
-import { archiveQuery, liftTombstone } from "@/api/archive";
+import { archiveQuery, deleteTombstone } from "@/api/archive";
 import type { ArchiveOverview } from "@/api/archive";
 import { onlyHereQuery } from "@/api/lists";
 import { useTitle } from "@/features/shell/use-title";
@@ -56,7 +56,7 @@ function Report({ report }: { readonly report: ArchiveOverview }) {
   // Not what a dialog asked for: it is about what is no longer there.
   const refresh = () => client.invalidateQueries({ predicate: ({ queryKey }) => !ASKED.has(queryKey[0]) });
   const lift = useMutation({
-    mutationFn: liftTombstone,
+    mutationFn: deleteTombstone,
     onSuccess: () => {
       announce("It can be archived again, by the next sync that finds it.");
     },
@@ -88,13 +88,13 @@ function Report({ report }: { readonly report: ArchiveOverview }) {
       {lift.isError && <Notice title="That did not work." detail={lift.error.message} />}
       <div className="gridu">
         <div>
-          {report.flawed_total > 0 && (
+          {report.sessions_with_problems_total > 0 && (
             <Section
               title="What validation found"
-              count={report.flawed_total}
+              count={report.sessions_with_problems_total}
               note="Lines that are broken, or of a kind that turnlog does not know. They are kept unchanged."
             >
-              <Flawed sessions={report.flawed} onForget={onForget} />
+              <Flawed sessions={report.sessions_with_problems} onForget={onForget} />
             </Section>
           )}
           {report.only_here > 0 && (
@@ -131,7 +131,7 @@ function Report({ report }: { readonly report: ArchiveOverview }) {
               <Tombstones tombstones={report.tombstones} onLift={lift.mutate} />
             </Section>
           )}
-          {report.flawed_total + report.only_here + report.deleted_soon_total === 0 && (
+          {report.sessions_with_problems_total + report.only_here + report.deleted_soon_total === 0 && (
             <div className="none">
               <b>Nothing needs attention.</b>
               <p>Every line was understood, and every file is still where Claude Code wrote it.</p>
@@ -168,7 +168,7 @@ function useDeed(): readonly [Deed, (deed: Deed) => void] {
   ];
 }
 
-function describe({ flawed_total: flawed }: ArchiveOverview): string {
+function describe({ sessions_with_problems_total: flawed }: ArchiveOverview): string {
   if (flawed === 0) return "No problems.";
   return flawed === 1 ? "One session has problems." : `${formatCount(flawed)} sessions have problems.`;
 }

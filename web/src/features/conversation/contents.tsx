@@ -144,7 +144,7 @@ function Turns({
               <span>
                 <span className="clip2">{showControls(plainTitle(turn.title))}</span>
                 <span className="row">
-                  <Strip bars={turn.strip} />
+                  <Strip bars={turn.call_bars} />
                   <span className="sr">
                     {formatCounted(turn.calls, "call")}
                     {turn.failed > 0 && `, ${turn.failed} failed`}

@@ -35,7 +35,7 @@ export function Preview({ preview, redact }: PreviewProps) {
           <b>Nothing is removed.</b> Anyone who gets the file can read everything in it, including keys and
           passwords.
         </p>
-      ) : preview.taken_out.length === 0 ? (
+      ) : preview.redacted.length === 0 ? (
         <p>
           Nothing in it looks like a secret, or says who or where you are. Check it before you share it anyway.
         </p>
@@ -64,7 +64,7 @@ function Taken({ preview }: { readonly preview: ExportPreview }) {
         </tr>
       </thead>
       <tbody>
-        {preview.taken_out.map(({ kind, times, values, examples }) => (
+        {preview.redacted.map(({ kind, times, values, examples }) => (
           <tr key={kind}>
             <th scope="row">
               {formatCount(values)} {TAKEN_OUT[kind]?.[values === 1 ? 0 : 1] ?? kind}

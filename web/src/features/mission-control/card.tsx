@@ -49,7 +49,7 @@ export const Card = memo(function Card({ card, current, mixed, project, team }: 
         <CardTitle card={card} title={title} />
       </h3>
       {waits ? <Asked card={card} /> : <Doing card={card} />}
-      {waits && <Strip bars={card.strip} last="wait" />}
+      {waits && <Strip bars={card.call_bars} last="wait" />}
       <div className="foot">
         <span className="dot-sep">
           {card.started_at !== null && (

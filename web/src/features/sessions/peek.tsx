@@ -61,7 +61,7 @@ export function Peek({ session, onClose }: { readonly session: SessionItem; read
               <span className="meta">
                 {turn.calls > 0 && formatCounted(turn.calls, "call")} {formatDuration(turn.duration_ms)}
               </span>
-              <Strip bars={turn.strip} />
+              <Strip bars={turn.call_bars} />
             </Link>
           </li>
         ))}
