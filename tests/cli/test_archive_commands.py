@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from command_line import TURNLOG, environment, invoke, run
+from command_line import TURNLOG, environment, invoke, run_here
 from golden import DATA
 
 TOUR = DATA / "cli" / "tour"
@@ -28,10 +28,10 @@ def project(env: dict[str, str]) -> Path:
 
 
 def test_what_is_new_is_archived_and_then_nothing_is(env: dict[str, str]) -> None:
-    first = run("sync", env=env)
+    first = run_here("sync", env=env)
     assert (first.returncode, first.stderr) == (0, b"")
     assert first.stdout.startswith(b"1 session: 1 new, 0 changed; ")
-    again = json.loads(run("sync", "--json", env=env).stdout)
+    again = json.loads(run_here("sync", "--json", env=env).stdout)
     assert (again["sessions"], again["added"], again["changed"], again["bytes"]) == (1, 0, 0, 0)
 
 
@@ -88,7 +88,7 @@ def test_excluded_projects_are_not_archived(env: dict[str, str]) -> None:
 def test_what_cannot_be_done_is_one_clear_line(
     env: dict[str, str], args: tuple[str, ...], status: int, message: str
 ) -> None:
-    ran = run(*args, env=env)
+    ran = run_here(*args, env=env)
     assert (ran.returncode, ran.stdout) == (status, b"")
     assert message in ran.stderr.decode()
     assert ran.stderr.count(b"\n") == 1
@@ -96,13 +96,13 @@ def test_what_cannot_be_done_is_one_clear_line(
 
 def test_an_id_that_fits_none_is_nothing_found(env: dict[str, str]) -> None:
     invoke("sync", env=env)
-    ran = run("restore", "ffff", env=env)
+    ran = run_here("restore", "ffff", env=env)
     assert (ran.returncode, ran.stderr) == (1, b"turnlog: no archived session begins with ffff\n")
 
 
 def test_a_machine_without_claude_code_is_told_so(tmp_path: Path) -> None:
     env = {"TURNLOG_HOME": str(tmp_path / "home"), "CLAUDE_CONFIG_DIR": str(tmp_path / "none")}
-    ran = run("sync", env=env)
+    ran = run_here("sync", env=env)
     assert ran.returncode == 1
     assert b"no Claude Code data in" in ran.stderr
 
@@ -118,7 +118,7 @@ def test_beside_a_watcher_the_work_is_handed_over(env: dict[str, str], tmp_path:
     assert watcher.stdout is not None
     try:
         assert json.loads(watcher.stdout.readline())["occasion"] == "start"
-        ran = run("sync", tmp_path / "old", "--json", env=env)
+        ran = run_here("sync", tmp_path / "old", "--json", env=env)
         assert (ran.returncode, ran.stderr) == (0, b"")
         assert json.loads(ran.stdout)["added"] >= 1
     finally:

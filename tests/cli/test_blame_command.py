@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api_archive import Writer, call, say
-from command_line import invoke, run
+from command_line import invoke, run_here
 
 FIRST = "b1a3e000-0000-4000-8000-000000000001"
 SECOND = "b1a3e000-0000-4000-8000-000000000002"
@@ -105,6 +105,6 @@ def test_a_file_that_no_session_changed_is_told(env: dict[str, str], project: Pa
 
 @pytest.mark.parametrize("place", ["missing.py", "cart.py:99", "."])
 def test_misuse_is_told_in_a_line(project: Path, env: dict[str, str], place: str) -> None:
-    done = run("blame", project / place, env=env)
+    done = run_here("blame", project / place, env=env)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1

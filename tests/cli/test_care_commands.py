@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from command_line import invoke, run
+from command_line import invoke, run_here
 from golden import DATA
 from turnlog.cli.program import program
 from turnlog.transcripts.segments import pack_segment, unpack_segment
@@ -148,7 +148,7 @@ def test_a_damaged_archive_is_told_and_not_a_crash(env: dict[str, str]) -> None:
     with (home(env) / "turnlog.db").open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(bytes(64))
-    ran = run("verify", env=env)
+    ran = run_here("verify", env=env)
     assert ran.returncode == 1
     assert b"the store: store: " in ran.stdout
     assert b"Traceback" not in ran.stderr
@@ -275,7 +275,7 @@ def test_a_backup_is_restored(env: dict[str, str], tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_one_clear_line(
     env: dict[str, str], args: tuple[str, ...], status: int, message: str
 ) -> None:
-    ran = run(*args, env=env)
+    ran = run_here(*args, env=env)
     assert ran.returncode == status
     assert message in ran.stderr.decode()
     assert ran.stderr.count(b"\n") == 1
@@ -352,7 +352,7 @@ def test_the_doctor_tells_a_store_that_cannot_be_used(env: dict[str, str], state
     else:
         place.write_bytes(b"hello" * 1000)
     assert "fail" in list_states(env, "store")
-    assert run("doctor", env=env).returncode == 1
+    assert run_here("doctor", env=env).returncode == 1
 
 
 def test_the_doctor_tells_the_last_backup(env: dict[str, str], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import invoke, run
+from command_line import invoke, run_here
 from planted import list_secrets, write_planted
 
 SECRETS = list_secrets()
@@ -62,7 +62,7 @@ def test_words_of_the_configuration_and_of_the_command_are_taken_out(planted: Pa
 def test_a_file_that_is_there_stays_unless_it_may_go(planted: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.md"
     target.write_text("mine")
-    done = run("export", planted, "--format", "md", "--output", target)
+    done = run_here("export", planted, "--format", "md", "--output", target)
     assert done.returncode == 2
     assert b"it already exists; --force overwrites it" in done.stderr
     assert target.read_text() == "mine"
@@ -83,7 +83,7 @@ def test_many_sessions_are_told_and_written_as_each_by_itself(planted: Path, tmp
     data = planted.read_bytes().splitlines(keepends=True)
     for number, path in enumerate(paths):
         path.write_bytes(b"".join(data[: len(data) - number]))
-    done = run("export", *paths, "--format", "md", "--output", tmp_path / "all", "--json")
+    done = run_here("export", *paths, "--format", "md", "--output", tmp_path / "all", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [Path(each["path"]).stem for each in told] == [path.stem for path in paths]
@@ -100,7 +100,7 @@ def test_what_is_wrong_with_one_of_many_sessions_is_told(planted: Path, tmp_path
     for path in paths:
         path.write_bytes(data)
     paths[3].write_bytes(data.splitlines(keepends=True)[0])
-    done = run("export", *paths, "--format", "md", "--turns", "2", "--output", tmp_path / "all")
+    done = run_here("export", *paths, "--format", "md", "--turns", "2", "--output", tmp_path / "all")
     assert done.returncode == 2
     assert done.stderr == b"turnlog: there are no turns 2 to 2; turns are numbered 1 to 1\n"
     assert "3.md" not in os.listdir(tmp_path / "all")
@@ -129,7 +129,7 @@ def test_ranges_that_are_none_are_told(planted: Path, turns: str) -> None:
 
 def test_turns_that_are_not_there_are_told_in_a_line(planted: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.md"
-    done = run("export", planted, "--format", "md", "--turns", "900-", "--output", target)
+    done = run_here("export", planted, "--format", "md", "--turns", "900-", "--output", target)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert os.listdir(tmp_path) == []
@@ -137,7 +137,7 @@ def test_turns_that_are_not_there_are_told_in_a_line(planted: Path, tmp_path: Pa
 
 def test_a_folder_that_cannot_be_written_is_told(planted: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = run("export", planted, "--format", "md", "--output", tmp_path / "file" / "a.md")
+    done = run_here("export", planted, "--format", "md", "--output", tmp_path / "file" / "a.md")
     assert done.returncode == 2
     assert b"the folder cannot be created" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -160,7 +160,7 @@ def test_what_is_not_settings_is_refused_in_a_line_and_left(
     assert settings.read_text() == content
     found = look(env)
     assert found["scopes"][0]["problem"] is not None
-    assert not found["fine"]
+    assert not found["ok"]
 
 
 def test_hooks_of_another_archive_are_brought_here(env: dict[str, str], settings: Path, tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_status_says_how_hooks_are_doing(env: dict[str, str], settings: Path) ->
     assert "deliveries: no archive yet, 1 in the spool, 1 quarantined" in fine.output
     (home / "hook.sh").write_text("#!/bin/sh\n# turnlog hook 0\n")
     assert "script: another version" in invoke("hooks", "status", env=env).output
-    assert (look(env)["script_version"], look(env)["fine"]) == (0, False)
+    assert (look(env)["script_version"], look(env)["ok"]) == (0, False)
     invoke("hooks", "install", env=env)
-    assert look(env)["fine"]
+    assert look(env)["ok"]
 
 
 def test_a_version_that_does_not_know_an_event_is_not_told_of_it(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from command_line import environment, invoke, run, show_in_terminal
+from command_line import environment, invoke, run_here, show_in_terminal
 from golden import DATA
 from turnlog.testing.builders import make_line
 
@@ -55,7 +55,7 @@ def ids(env: dict[str, str], *args: str) -> list[str]:
 
 
 def test_a_list_in_a_pipe_is_whole(env: dict[str, str]) -> None:
-    ran = run("sessions", env=env)
+    ran = run_here("sessions", env=env)
     assert (ran.returncode, ran.stderr) == (0, b"")
     lines = ran.stdout.decode().splitlines()
     assert lines[0].split() == ["id", "title", "project", "when", "length", "messages", "cost"]
@@ -84,7 +84,7 @@ def test_a_path_that_is_no_text_is_listed(env: dict[str, str], tmp_path: Path) -
     assert (item["title"], item["project"]) == ("Nowhere", "-caf\ufffd")
     assert "-caf\ufffd" in [each["project"] for each in ask(env, "projects")]
     for command in ("sessions", "projects", "sessions --csv", "projects --csv"):
-        assert "-caf\ufffd" in run(*command.split(), env=env).stdout.decode()
+        assert "-caf\ufffd" in run_here(*command.split(), env=env).stdout.decode()
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
@@ -136,7 +136,7 @@ def test_a_folder_is_named_from_where_one_is(env: dict[str, str], tmp_path: Path
     folder.mkdir()
     (folder / "cccc.jsonl").write_bytes(lines)
     invoke("sync", env=env)
-    found = run("sessions", "--project", ".", "--json", env=env, cwd=here)
+    found = run_here("sessions", "--project", ".", "--json", env=env, cwd=here)
     assert [item["id"] for item in json.loads(found.stdout)["sessions"]] == ["cccc"]
 
 
@@ -151,9 +151,9 @@ def test_pages_follow_on_each_other(env: dict[str, str]) -> None:
     assert page["next"] is None
     assert sorted(seen) == ids(env)
     assert seen[-1] == TEA
-    hint = run("sessions", "--limit", "1", env=env).stderr.decode()
+    hint = run_here("sessions", "--limit", "1", env=env).stderr.decode()
     assert "1 of 4 sessions; use --limit 0 to list all, or --after " in hint
-    assert run("sessions", "--limit", "0", env=env).stderr == b""
+    assert run_here("sessions", "--limit", "0", env=env).stderr == b""
 
 
 def test_a_document_says_all_of_a_session(env: dict[str, str]) -> None:
@@ -254,7 +254,7 @@ def test_notes_are_shown_and_cleaned(env: dict[str, str]) -> None:
 def test_what_cannot_be_done_is_one_clear_line(
     env: dict[str, str], args: list[str], status: int, says: str
 ) -> None:
-    ran = run(*args, env=env)
+    ran = run_here(*args, env=env)
     assert ran.returncode == status
     assert ran.stdout == b""
     assert says in ran.stderr.decode()
@@ -264,7 +264,7 @@ def test_what_cannot_be_done_is_one_clear_line(
 @pytest.mark.parametrize("command", ["sessions", "projects", "mark"])
 def test_without_an_archive_there_is_nothing(tmp_path: Path, command: str) -> None:
     args = [command, "x"] if command == "mark" else [command]
-    ran = run(*args, env={"TURNLOG_HOME": str(tmp_path / "none")})
+    ran = run_here(*args, env={"TURNLOG_HOME": str(tmp_path / "none")})
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert b"nothing is archived yet" in ran.stderr
     assert not (tmp_path / "none").exists()
@@ -283,13 +283,13 @@ def test_ids_and_tags_are_completed(env: dict[str, str], words: str, expected: l
     invoke("mark", "pppp-1", "--tag", "slow", env=env)
     at = len(words.split()) - 1
     told = {"_TURNLOG_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
-    ran = run(env={**env, **told})
+    ran = run_here(env={**env, **told})
     assert sorted(ran.stdout.decode().split()) == [f"plain,{each}" for each in expected]
 
 
 def test_where_nothing_is_archived_files_are_completed(tmp_path: Path) -> None:
     told = {"_TURNLOG_COMPLETE": "bash_complete", "COMP_WORDS": "turnlog show se", "COMP_CWORD": "2"}
-    ran = run(env={"TURNLOG_HOME": str(tmp_path / "none"), **told})
+    ran = run_here(env={"TURNLOG_HOME": str(tmp_path / "none"), **told})
     assert ran.stdout.split() == [b"file,se"]
 
 

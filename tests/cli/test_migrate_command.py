@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import invoke, run
+from command_line import invoke, run_here
 from golden import DATA
 
 CASES = sorted((DATA / "transcripts").glob("migration-*"))
@@ -27,7 +27,7 @@ def test_a_file_is_corrected_and_correcting_it_again_changes_nothing(case: Path,
 
 
 def test_what_was_done_is_said(tmp_path: Path) -> None:
-    ran = run("migrate", SIBLINGS / "before.jsonl", tmp_path / "out.jsonl")
+    ran = run_here("migrate", SIBLINGS / "before.jsonl", tmp_path / "out.jsonl")
     assert (ran.returncode, ran.stderr) == (0, b"")
     lines = ran.stdout.decode().splitlines()
     assert lines[0] == "7 documents, 2 tool messages: 0 right as they were"
@@ -67,7 +67,7 @@ def test_a_long_list_is_cut(tmp_path: Path) -> None:
 def test_a_file_is_overwritten_only_with_force(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("precious")
-    ran = run("migrate", SIBLINGS / "before.jsonl", out)
+    ran = run_here("migrate", SIBLINGS / "before.jsonl", out)
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert ran.stderr.decode() == f"turnlog: {out}: already exists; --force overwrites it\n"
     assert out.read_text() == "precious"
@@ -90,17 +90,17 @@ def test_a_file_is_corrected_in_place_only_with_force(tmp_path: Path) -> None:
 def test_a_file_without_documents_has_nothing_to_correct(tmp_path: Path, name: str, content: bytes) -> None:
     source = tmp_path / name
     source.write_bytes(content)
-    ran = run("migrate", source, tmp_path / "out")
+    ran = run_here("migrate", source, tmp_path / "out")
     assert ran.returncode == 1
     assert ran.stderr.decode() == f"turnlog: {source}: no documents\n"
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for target in (tmp_path, tmp_path / "gone" / "out"):
-        ran = run("migrate", SIBLINGS / "before.jsonl", target, "--force")
+        ran = run_here("migrate", SIBLINGS / "before.jsonl", target, "--force")
         assert ran.returncode == 2
         assert len(ran.stderr.splitlines()) == 1
-    assert run("migrate", tmp_path, tmp_path / "out").stderr.endswith(b"is a folder, not a file\n")
+    assert run_here("migrate", tmp_path, tmp_path / "out").stderr.endswith(b"is a folder, not a file\n")
 
 
 def test_names_of_documents_cannot_act_on_a_terminal(tmp_path: Path) -> None:

@@ -294,6 +294,7 @@ def test_the_audit_is_asked_by_what_it_is_about(env: dict[str, str]) -> None:
     assert ask("audit", "--session", entry["session"], env=env)["entries"] == [entry]
     assert [each["person"] for each in ask("audit", "--person", "ben", env=env)["entries"]] == ["ben"]
     assert len(ask("audit", "--action", "user-added", "--since", "1h", env=env)["entries"]) == 2
+    assert "--action looked is now called viewed" in fail("audit", "--action", "looked", env=env, status=1)
     fail("audit", "--since", "1h", "--until", "2020-01-01", env=env, status=1)
     fail("audit", "--since", "soon", env=env)
     fail("audit", "--who", "ada", env=env, status=1)

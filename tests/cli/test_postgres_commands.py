@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run, run_here
+from command_line import run_here
 from postgres_server import make_database
 from turnlog.testing.builders import make_line
 
@@ -29,7 +29,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def ask(env: dict[str, str], *args: str | Path, status: int = 0) -> str:
-    ran = run(*args, env=env)
+    ran = run_here(*args, env=env)
     assert ran.returncode == status, ran.stderr.decode()
     return ran.stdout.decode()
 
@@ -59,7 +59,7 @@ def test_a_backup_brings_back_what_was_there_but_not_what_was_forgotten(
 
 def test_a_server_that_is_not_there_is_one_line(env: dict[str, str], tmp_path: Path) -> None:
     nowhere = f"postgresql://ada:s3cret@/turnlog?host={tmp_path}&connect_timeout=2"
-    ran = run("status", env={**env, "TURNLOG_STORE": nowhere})
+    ran = run_here("status", env={**env, "TURNLOG_STORE": nowhere})
     assert ran.returncode != 0
     [line] = ran.stderr.decode().splitlines()
     assert "cannot be reached" in line

@@ -12,19 +12,19 @@ from turnlog.cli.output import PATIENCE
 
 SLOW = f"""
 import time
-from turnlog.cli.output import track, waiting
+from turnlog.cli.output import track, show_progress
 for item in track([1, 2, 3, 4], "Counting \\x1b]0;owned\\x07 [bold]teas", 4):
     time.sleep({PATIENCE} / 3)
-with waiting("Steeping") as report:
+with show_progress("Steeping") as report:
     time.sleep({PATIENCE} * 1.2)
     report(1, 2)
     time.sleep(0.3)
 """
 QUICK = f"""
 import time
-from turnlog.cli.output import track, waiting
+from turnlog.cli.output import track, show_progress
 list(track([1, 2], "Counting", 2))
-with waiting("Steeping"):
+with show_progress("Steeping"):
     time.sleep({PATIENCE} / 10)
 """
 

@@ -14,7 +14,7 @@ import pytest
 from command_line import TURNLOG, environment, invoke
 from conversing import Terminal, open_terminal
 from stand_in_program import SESSION
-from turnlog.cli.run import plan_start
+from turnlog.cli.run import plan_launch
 from turnlog.cli.terminal import MisuseError
 
 STAND_IN = Path(__file__).parents[1] / "stand_in_program.py"
@@ -197,16 +197,16 @@ def test_a_program_that_does_not_speak_the_protocol_is_no_reason_to_hang(env: di
 
 
 def test_what_the_program_needs_is_added_unless_it_is_there() -> None:
-    plain = plan_start((sys.executable,), None)
+    plain = plan_launch((sys.executable,), None)
     assert plain.command[1:] == (
         *("--output-format", "stream-json", "--input-format", "stream-json", "--verbose"),
         *("--include-partial-messages", "--permission-prompt-tool", "stdio"),
     )
-    given = plan_start(
+    given = plan_launch(
         (sys.executable, "--verbose", "--input-format=stream-json", "-p", "Hi", "--model", "m"), None
     )
     assert given.prompt == "Hi"
     assert given.command[1:5] == ("--verbose", "--input-format=stream-json", "--model", "m")
     for arguments, prompt in ((("--output-format", "json"), None), (("-p", "Hi"), "Ho")):
         with pytest.raises(MisuseError):
-            plan_start((sys.executable, *arguments), prompt)
+            plan_launch((sys.executable, *arguments), prompt)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from command_line import invoke, run, show_in_terminal
+from command_line import invoke, run_here, show_in_terminal
 from golden import DATA
 from turnlog.testing.builders import make_line, make_lines
 
@@ -36,7 +36,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     "view", [(), ("--tree",), ("--turns",), ("--agents",), ("--thinking", "--full"), ("--raw",)]
 )
 def test_every_view_is_that_of_the_file(env: dict[str, str], view: tuple[str, ...]) -> None:
-    archived, original = run("show", "0b5c", *view, env=env), run("show", FILE, *view, env=env)
+    archived, original = run_here("show", "0b5c", *view, env=env), run_here("show", FILE, *view, env=env)
     assert (archived.returncode, archived.stderr) == (0, b"")
     # the command that lists the problems names the session as it was asked for
     assert archived.stdout == original.stdout.replace(b"validate " + bytes(FILE), b"validate 0b5c")
@@ -107,21 +107,21 @@ def test_an_id_in_full_is_meant_though_others_begin_with_it(env: dict[str, str])
 def test_what_cannot_be_shown_is_one_clear_line(
     env: dict[str, str], args: tuple[str, ...], status: int, says: str, tmp_path: Path
 ) -> None:
-    ran = run("show", *args, env=env, cwd=tmp_path)
+    ran = run_here("show", *args, env=env, cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (status, b"")
     assert says in ran.stderr.decode()
     assert ran.stderr.count(b"\n") == 1
 
 
 def test_without_an_archive_that_is_said(tmp_path: Path) -> None:
-    ran = run("show", "0b5c", env={"TURNLOG_HOME": str(tmp_path / "none")})
+    ran = run_here("show", "0b5c", env={"TURNLOG_HOME": str(tmp_path / "none")})
     assert ran.returncode == 1
     assert b"0b5c: there is no such file, and nothing is archived yet" in ran.stderr
 
 
 def test_a_file_of_that_name_comes_first(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "0b5c").write_bytes(make_line(session_id="from-a-file"))
-    ran = run("show", "0b5c", "--json", env=env, cwd=tmp_path)
+    ran = run_here("show", "0b5c", "--json", env=env, cwd=tmp_path)
     assert json.loads(ran.stdout)["id"] == "from-a-file"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from command_line import environment, run
+from command_line import environment, run_here
 from golden import DATA
 
 FORK = DATA / "transcripts" / "usage-fork"
@@ -51,7 +51,7 @@ class Machine:
         shutil.copytree(DATA / "cli" / "tour", folder / "claude" / "projects" / "-home-ada-tour")
 
     def run(self, *args: str) -> bytes:
-        ran = run(*args, env=self.env)
+        ran = run_here(*args, env=self.env)
         assert (ran.returncode, ran.stderr) == (0, b""), ran.stderr
         return ran.stdout
 

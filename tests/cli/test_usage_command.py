@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from command_line import invoke, run, show_in_terminal
+from command_line import invoke, run, run_here, show_in_terminal
 from golden import DATA
 
 FORK = DATA / "transcripts" / "usage-fork"
@@ -88,14 +88,14 @@ def test_days_can_be_left_out() -> None:
     assert ([row["name"] for row in early["rows"]], early["total"]["messages"]) == (["s-1"], 3)
     for long_ago in ("9999d", "9999w"):
         assert read_json("--since", long_ago, "--path", FORK)["total"]["messages"] == 4
-    assert run("usage", "--since", "7d", "--path", FORK).returncode == 1
-    ran = run("usage", "--since", "today", "--path", FORK)
+    assert run_here("usage", "--since", "7d", "--path", FORK).returncode == 1
+    ran = run_here("usage", "--since", "today", "--path", FORK)
     assert (ran.returncode, ran.stdout) == (1, b"")
 
 
 def test_only_some_projects_count() -> None:
     assert read_json("--project", "ada/te", "--path", FORK)["total"]["messages"] == 4
-    assert run("usage", "--project", "coffee", "--path", FORK).returncode == 1
+    assert run_here("usage", "--project", "coffee", "--path", FORK).returncode == 1
 
 
 def test_rows_can_be_broken_down() -> None:
@@ -123,7 +123,7 @@ def test_rows_can_be_broken_down() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(args: tuple[str, ...]) -> None:
-    ran = run("usage", *args, "--path", FORK)
+    ran = run_here("usage", *args, "--path", FORK)
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert len(ran.stderr.splitlines()) == 1
 
@@ -148,6 +148,15 @@ def test_what_claude_code_says_itself_stands_beside() -> None:
     by_session = invoke("usage", "session", "--path", COST_STATE).stdout
     assert by_session.splitlines()[0].endswith("own figure")
     assert by_session.splitlines()[1].endswith("$0.0135")
+
+
+def test_answers_of_a_fork_are_in_what_each_session_cost(tmp_path: Path) -> None:
+    lines = (COST_STATE / "session.jsonl").read_bytes()
+    (tmp_path / "s-1.jsonl").write_bytes(lines)
+    (tmp_path / "s-2.jsonl").write_bytes(lines.replace(b'"s-1"', b'"s-2"'))
+    report = read_json("--path", tmp_path)
+    assert [each["computed_usd"] for each in report["reported"]] == [0.0135, 0.0135]
+    assert report["total"]["cost_usd"] == 0.0135
 
 
 def test_what_is_incomplete_unpriced_or_estimated_is_named() -> None:
@@ -188,7 +197,7 @@ def test_own_prices_count(tmp_path: Path) -> None:
 def test_wrong_prices_are_refused(tmp_path: Path, content: bytes) -> None:
     own = tmp_path / "prices.json"
     own.write_bytes(content)
-    ran = run("usage", "--path", FORK, "--prices", own)
+    ran = run_here("usage", "--path", FORK, "--prices", own)
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert ran.stderr.decode().startswith(f"turnlog: {own}: ")
     assert len(ran.stderr.splitlines()) == 1
@@ -206,13 +215,13 @@ def test_csv_has_a_line_for_each_row() -> None:
 
 def test_without_a_path_all_sessions_of_the_machine_count(tmp_path: Path) -> None:
     shutil.copytree(FORK, tmp_path / "claude" / "projects" / "-home-ada-tea")
-    ran = run("usage", "--json", env={"CLAUDE_CONFIG_DIR": f"{tmp_path / 'claude'},{tmp_path / 'gone'}"})
+    ran = run_here("usage", "--json", env={"CLAUDE_CONFIG_DIR": f"{tmp_path / 'claude'},{tmp_path / 'gone'}"})
     assert ran.returncode == 0
     assert json.loads(ran.stdout)["total"]["messages"] == 4
 
 
 def test_without_any_session_there_is_nothing_to_count(tmp_path: Path) -> None:
-    ran = run("usage", env={"CLAUDE_CONFIG_DIR": str(tmp_path)})
+    ran = run_here("usage", env={"CLAUDE_CONFIG_DIR": str(tmp_path)})
     assert ran.returncode == 1
     assert ran.stderr.decode() == f"turnlog: no sessions of Claude Code in {tmp_path}; name files with --path\n"
 
@@ -231,13 +240,13 @@ def test_without_any_session_there_is_nothing_to_count(tmp_path: Path) -> None:
 def test_a_file_without_answers_has_nothing_to_count(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    ran = run("usage", "--path", path)
+    ran = run_here("usage", "--path", path)
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert ran.stderr.decode() == f"turnlog: no answers from a model in {path}\n"
 
 
 def test_an_empty_folder_has_nothing_to_count(tmp_path: Path) -> None:
-    ran = run("usage", "--path", tmp_path)
+    ran = run_here("usage", "--path", tmp_path)
     assert ran.returncode == 1
     assert ran.stderr.decode() == f"turnlog: {tmp_path}: no session files in this folder\n"
 
@@ -245,8 +254,8 @@ def test_an_empty_folder_has_nothing_to_count(tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    assert run("usage", "--path", tmp_path / "pipe").stderr.endswith(b"pipe: not a regular file\n")
-    assert b"loop: Too many levels of symbolic links" in run("usage", "--path", tmp_path / "loop").stderr
+    assert run_here("usage", "--path", tmp_path / "pipe").stderr.endswith(b"pipe: not a regular file\n")
+    assert b"loop: Too many levels of symbolic links" in run_here("usage", "--path", tmp_path / "loop").stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -254,7 +263,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "secret.jsonl"
     path.write_bytes(b"{}\n")
     path.chmod(0)
-    ran = run("usage", "--path", path)
+    ran = run_here("usage", "--path", path)
     assert ran.returncode == 2
     assert ran.stderr.decode() == f"turnlog: {path}: Permission denied\n"
 
@@ -262,7 +271,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
 def test_what_cannot_be_read_further_down_is_said_and_the_rest_is_counted(tmp_path: Path) -> None:
     shutil.copytree(FORK, tmp_path / "sessions")
     (tmp_path / "sessions" / "x.jsonl").symlink_to("/etc/hostname")
-    ran = run("usage", "--path", tmp_path / "sessions", "--json")
+    ran = run_here("usage", "--path", tmp_path / "sessions", "--json")
     assert ran.returncode == 1
     assert json.loads(ran.stdout)["total"]["messages"] == 4
     assert ran.stderr.decode() == f"turnlog: {tmp_path / 'sessions' / 'x.jsonl'}: a link out of its folder\n"

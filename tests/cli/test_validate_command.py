@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import invoke, run, show_in_terminal
+from command_line import invoke, run_here, show_in_terminal
 from golden import DATA
 from turnlog.transcripts.validation.rules import RULES
 
@@ -21,13 +21,13 @@ TITLE = b'{"type":"custom-title","customTitle":"Tea","sessionId":"s"}\n'
 def test_a_clean_file_is_said_to_be_clean(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(TITLE)
-    ran = run("validate", path)
+    ran = run_here("validate", path)
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout == b"1 file, 1 line: no problems\n"
 
 
 def test_errors_are_listed_and_counted() -> None:
-    ran = run("validate", MALFORMED)
+    ran = run_here("validate", MALFORMED)
     assert (ran.returncode, ran.stderr) == (1, b"")
     lines = ran.stdout.decode().splitlines()
     assert lines[0] == str(MALFORMED)
@@ -95,7 +95,7 @@ def test_the_rules_are_listed() -> None:
 
 
 def test_something_must_be_named() -> None:
-    ran = run("validate")
+    ran = run_here("validate")
     assert ran.returncode == 2
     assert ran.stderr == b"turnlog: Missing argument 'PATH|ID...' (see `turnlog validate --help`)\n"
 
@@ -121,12 +121,12 @@ def test_what_is_no_transcript_is_full_of_errors(tmp_path: Path, name: str, cont
 def test_an_empty_file_has_nothing_to_check(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_bytes(b"")
-    ran = run("validate", path)
+    ran = run_here("validate", path)
     assert (ran.returncode, ran.stdout, ran.stderr.decode()) == (1, b"", f"turnlog: no lines in {path}\n")
 
 
 def test_a_folder_without_sessions_has_nothing_to_check(tmp_path: Path) -> None:
-    ran = run("validate", tmp_path)
+    ran = run_here("validate", tmp_path)
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert ran.stderr.decode() == f"turnlog: {tmp_path}: no session files in this folder\n"
 

@@ -1,6 +1,6 @@
 """The accounts that commands work on, and recording what they change.
 
-Commands act on the store itself, as its operator: whoever has the files, or the database's address.
+Commands act on the store itself, as its operator: anyone with access to the files, or to the database.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from typing import Any, TypeVar
-
-import click
 
 from turnlog.cli.plain_text import time_cell
 from turnlog.cli.terminal import MisuseError, NothingFoundError
@@ -24,8 +22,6 @@ from turnlog.store.lists import StoredSession
 Given = TypeVar("Given", Token, Link)
 DAY_NS = 24 * 3600 * 10**9
 _NS = 1000
-
-dry_option = click.option("--dry-run", is_flag=True, help="Say what would change; change nothing.")
 
 
 def opened_accounts(settings: Settings) -> AbstractContextManager[Accounts]:
@@ -81,6 +77,6 @@ def to_moment(at_ns: int | None) -> datetime | None:
     return None if at_ns is None else find_moment(at_ns // _NS)
 
 
-def at_cell(at_ns: int | None, now: datetime | None) -> str:
+def instant_cell(at_ns: int | None, now: datetime | None) -> str:
     """Return when something was: how long ago, or to the minute."""
     return time_cell(to_moment(at_ns), now)

@@ -109,7 +109,7 @@ def _render(lines: Sequence[BlamedLine]) -> Iterator[Text]:
     last: Origin | None = None
     for line in lines:
         origin = line.origin
-        told = "" if origin is None or origin is last else _tell(origin, names[origin.session])
+        told = "" if origin is None or origin is last else _describe_origin(origin, names[origin.session])
         mark = " " if line.sure else "?"
         yield Text.assemble(
             (f"{told:<{room}.{room}}", "cyan"),
@@ -120,8 +120,8 @@ def _render(lines: Sequence[BlamedLine]) -> Iterator[Text]:
         last = origin
 
 
-def _tell(origin: Origin, name: str) -> str:
-    day = _say_time(origin, "%Y-%m-%d")
+def _describe_origin(origin: Origin, name: str) -> str:
+    day = _format_time(origin, "%Y-%m-%d")
     turn = "" if origin.turn is None else f"#{origin.turn}"
     return f"{name} {day} {turn:<4} {shorten(origin.prompt or origin.title or '', _PROMPT)}"
 
@@ -139,7 +139,7 @@ def _describe(line: BlamedLine) -> Iterator[Text]:
         "turn": "" if origin.turn is None else str(origin.turn),
         "prompt": shorten(origin.prompt or "", 300),
         "by": origin.tool + ("" if origin.agent_id is None else f", agent {origin.agent_id}"),
-        "at": _say_time(origin, "%Y-%m-%d %H:%M:%S"),
+        "at": _format_time(origin, "%Y-%m-%d %H:%M:%S"),
         "see": f"turnlog show {origin.session} --message {origin.message_id}",
     }
     for name, told in rows.items():
@@ -147,7 +147,7 @@ def _describe(line: BlamedLine) -> Iterator[Text]:
             yield Text.assemble((f"{name:<9}", "dim"), clean(told))
 
 
-def _say_time(origin: Origin, form: str) -> str:
+def _format_time(origin: Origin, form: str) -> str:
     time = find_moment(origin.time)
     return "" if time is None else local_time(time).strftime(form)
 

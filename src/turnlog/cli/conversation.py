@@ -33,19 +33,8 @@ from turnlog.transcripts.conversation.messages import COMPACTED, Compaction, Lan
 from turnlog.transcripts.conversation.tree import Branch
 from turnlog.transcripts.kinds import AgentState, CallState, Category, Role, topic_of
 from turnlog.transcripts.lines.content import Author, find_error_flag, is_call, is_result
+from turnlog.transcripts.queries import threads
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.queries.threads import (
-    Thread,
-    TurnUse,
-    build_tree,
-    count_agent_calls,
-    list_agent_usage,
-    list_turn_uses,
-    open_agent,
-    open_main,
-    read_agent_prompt,
-    read_prompts,
-)
 from turnlog.transcripts.segments import AgentRecord, MessageRecord
 from turnlog.transcripts.summary import Summary
 from turnlog.transcripts.usage.prices import Prices, bill_text, cost_text, money_text
@@ -212,7 +201,7 @@ def tag_of(value: object) -> str:
 
 
 def render_heading(message: Message, last_day: date | None, *remarks: str) -> Text:
-    """Return the line above a message; the day is said where it is another than before."""
+    """Return the line above a message; with the day if it differs from the previous one."""
     heading = heading_of(message)
     line = Text.assemble((f"{heading.mark} {heading.name}", heading.style))
     if heading is _RULES[Rule.UNKNOWN]:
@@ -275,14 +264,14 @@ class Nested(Struct, frozen=True):
     """A conversation inside another."""
 
     title: Text
-    thread: Thread
+    thread: threads.Thread
     compactions: Sequence[Compaction]
     records: Iterable[MessageRecord] | None = None
     """Which of its messages are shown; None for all."""
     remarks: Mapping[int, str] = MappingProxyType({})
     """What to say of some messages, by their index."""
     has_notes: bool = True
-    """Whether it is told what happened between messages."""
+    """Whether to show what happened between messages."""
 
 
 FindNested = Callable[[Call], Iterable[Nested]]
@@ -392,9 +381,9 @@ class _DrawnBranch(Struct, frozen=True, gc=False):
     is_side: bool
 
 
-def render_tree(thread: Thread) -> Iterator[Row]:
+def render_tree(thread: threads.Thread) -> Iterator[Row]:
     """Yield the tree of a conversation, the active branch marked."""
-    tree, records = build_tree(thread), [*thread.list_records()]
+    tree, records = threads.build_tree(thread), [*thread.list_records()]
     active = frozenset(tree.active)
     offshoots: dict[int | None, list[Branch]] = {}
     for branch in tree.branches:
@@ -422,7 +411,7 @@ def _list_offshoots(stretch: _DrawnBranch, offshoots: list[Branch]) -> list[_Dra
 
 
 def _draw_branch(
-    stretch: _DrawnBranch, thread: Thread, records: Sequence[MessageRecord], active: frozenset[int]
+    stretch: _DrawnBranch, thread: threads.Thread, records: Sequence[MessageRecord], active: frozenset[int]
 ) -> Iterator[Row]:
     bar = Text("│ " * min(stretch.depth, _DEEPEST_BRANCH), "dim")
     if stretch.is_side:
@@ -464,7 +453,7 @@ _USUAL_CONTEXT = 3
 class Excerpt(Struct, frozen=True):
     """Messages of a conversation that follow on each other."""
 
-    thread: Thread
+    thread: threads.Thread
     agent: str | None
     chosen: int
     """The place of the message that was asked for in its conversation, from 0."""
@@ -510,16 +499,16 @@ def render_excerpt(excerpt: Excerpt, detail: Detail) -> Iterator[Row]:
     yield from render_conversation(nested, lambda _: (), detail)
 
 
-def _list_threads(session: SessionRecords, agent: str | None) -> Iterator[tuple[str | None, Thread]]:
+def _list_threads(session: SessionRecords, agent: str | None) -> Iterator[tuple[str | None, threads.Thread]]:
     """Yield where to look: the main conversation and then those of agents, or that of one agent."""
     agents = session.list_agents()
     if agent is None:
-        yield None, open_main(session)
+        yield None, threads.open_main(session)
         own = [each for each in agents if not each.inline]
     else:
         own = [_find_agent(agents, agent)]
     for each in own:
-        yield each.id if agent is None else agent, open_agent(session, each, inherited=True)
+        yield each.id if agent is None else agent, threads.open_agent(session, each, inherited=True)
 
 
 def _find_agent(agents: Sequence[AgentRecord], prefix: str) -> AgentRecord:
@@ -609,7 +598,7 @@ _LONGEST_PROMPT = 60
 
 def render_turns(session: SessionRecords) -> Iterator[RenderableType]:
     """Yield the table: a row for each turn."""
-    turns, prices = list_turn_uses(session), Prices()
+    turns, prices = threads.list_turn_uses(session), Prices()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("#", justify="right")
     table.add_column("started", no_wrap=True)
@@ -617,12 +606,12 @@ def render_turns(session: SessionRecords) -> Iterator[RenderableType]:
     table.add_column("prompt", overflow="fold")
     for name in ("messages", "calls", "agents", "files", "tokens in", "out", "cost"):
         table.add_column(name, justify="right", no_wrap=True)
-    for turn, prompt in zip(turns, read_prompts(session), strict=True):
+    for turn, prompt in zip(turns, threads.read_prompts(session), strict=True):
         table.add_row(*_turn_cells(turn, prompt, prices))
     yield table
 
 
-def _turn_cells(turn: TurnUse, prompt: str, prices: Prices) -> Iterator[Text]:
+def _turn_cells(turn: threads.TurnUse, prompt: str, prices: Prices) -> Iterator[Text]:
     record, bill = turn.record, prices.build_bill(turn.usage)
     floor = "≥" if bill.totals.incomplete else ""
     changed = sum(file.changed for file in turn.files)
@@ -680,13 +669,13 @@ def render_agents(session: SessionRecords, agents: Sequence[AgentRecord]) -> Ite
 
 
 def _agent_cells(session: SessionRecords, agent: AgentRecord, prices: Prices) -> Iterator[Text]:
-    used = list_agent_usage(session, agent)
+    used = threads.list_agent_usage(session, agent)
     total = build_total(used)
     indent = "  " * min(agent.depth - 1, _DEEPEST)
     yield Text.assemble(indent, _MARKS[AgentState(agent.state)], " ", clean_line(agent.id))
     yield Text(clean_line(agent.type or ""))
-    yield Text(shorten(agent.description or read_agent_prompt(session, agent) or "", _LONGEST_TEXT))
-    yield Text(count_text(count_agent_calls(session, agent)))
+    yield Text(shorten(agent.description or threads.read_agent_prompt(session, agent) or "", _LONGEST_TEXT))
+    yield Text(count_text(threads.count_agent_calls(session, agent)))
     yield Text(count_text(total.tokens.prompt))
     yield Text(("≥" if total.incomplete else "") + count_text(total.tokens.output))
     yield Text(bill_text(prices.build_bill(used)))
@@ -695,7 +684,7 @@ def _agent_cells(session: SessionRecords, agent: AgentRecord, prices: Prices) ->
 
 def nest(session: SessionRecords, agent: AgentRecord) -> Nested:
     """Return an agent's conversation, to be shown inside another."""
-    thread = open_agent(session, agent)
+    thread = threads.open_agent(session, agent)
     return Nested(_agent_title(agent), thread, thread.compactions)
 
 

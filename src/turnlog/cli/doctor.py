@@ -20,12 +20,12 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.service import find_service
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean_line
+from turnlog.cli.terminal import FOUND_PROBLEMS, clean_line
 from turnlog.config import Settings, find_home
-from turnlog.errors import ConfigError, StoreError
+from turnlog.errors import ConfigError, ServiceError, StoreError
 from turnlog.ingest.machine import Exclusion, find_origin, read_origin
 from turnlog.ingest.retention import build_retention_report, list_managed_settings, read_retention
+from turnlog.ingest.services import find_service
 from turnlog.server.notifications import Sent, list_targets, send_test
 from turnlog.store.account_model import UserRole
 from turnlog.store.accounts import find_file, open_accounts
@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True, gc=False):
     message: str
 
 
-def check_up() -> list[Finding]:
+def run_checks() -> list[Finding]:
     """Look at everything; writes nothing."""
     settings, config = _read_settings()
     return [
@@ -199,8 +199,8 @@ def _check_writer(place: StorePlace) -> Finding:
 def _check_service() -> Finding:
     try:
         found = find_service().ask()
-    except MisuseError as error:
-        return Finding(State.WARN, "service", error.message)
+    except ServiceError as error:
+        return Finding(State.WARN, "service", str(error))
     if not found.installed:
         return Finding(State.WARN, "service", "not installed; run `turnlog service install`")
     if found.running is False:
@@ -238,7 +238,7 @@ def doctor_command(output: Output) -> None:
     Nothing is changed. A line says `ok`, `warn` or `fail`; exit status 1 means that something failed.
     `turnlog verify` checks whether the archive still has the bytes that it was given.
     """
-    findings = check_up()
+    findings = run_checks()
     output.settings = Settings()  # those of the file may be what is wrong
     told = (f"{each.state.value:<4}  {clean_line(f'{each.subject}: {each.message}')}" for each in findings)
     output.show(findings, told)

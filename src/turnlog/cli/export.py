@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from turnlog.cli.files import STDIN, STDIN_NAME
 from turnlog.cli.output import Output, output_options, track
-from turnlog.cli.session_input import is_file_name, open_session_input
+from turnlog.cli.session_input import OpenedSession, is_file_name, open_session_input
 from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
 from turnlog.export.conversation import Selection
@@ -34,7 +34,6 @@ from turnlog.export.files import (
 )
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
-from turnlog.server.messages import Message as Shown
 from turnlog.shapes import fill
 from turnlog.store.interface import find_sessions
 from turnlog.store.lists import StoredSession
@@ -245,7 +244,7 @@ class _Writer:
                     sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
 
-    def _render(self, shown: Shown, redactor: Redactor | None) -> Iterator[bytes]:
+    def _render(self, shown: OpenedSession, redactor: Redactor | None) -> Iterator[bytes]:
         with shown.open() as session:
             yield from render_session(
                 session,

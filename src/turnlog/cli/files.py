@@ -1,7 +1,7 @@
 """Which files a command line names.
 
 A file is a session with all that lies beside it (sub-agents, workflows), a folder all sessions under it. A name
-that leads nowhere is misuse; what cannot be read further down is said on the way, and the rest is done.
+that does not exist is misuse; unreadable files in a folder are warned of, and the rest is read.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _measure_first(path: Path, seen: set[tuple[int, int]]) -> int | None:
     """Return the size of a file that comes up for the first time, by whichever name; else None."""
     try:
         status = os.stat(path)
-    except OSError:  # whoever reads it is told why
+    except OSError:  # reading it reports why
         return 0
     place = status.st_dev, status.st_ino
     if status.st_ino and place in seen:  # where the file system has no such numbers, each is another file

@@ -12,24 +12,11 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, clean_line
+from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, clean_line, dry_option
 from turnlog.config import Settings
 from turnlog.errors import HookError, TurnlogError
 from turnlog.export.plain_text import plural
-from turnlog.ingest.hook_install import (
-    HookScope,
-    Plan,
-    build_entries,
-    choose_events,
-    find_claude_version,
-    find_settings,
-    install_script,
-    list_installed,
-    plan_install,
-    plan_uninstall,
-    read_script,
-    write_plan,
-)
+from turnlog.ingest import hook_install
 from turnlog.ingest.spool import SPOOL, Spool
 from turnlog.server.processes import find_server
 from turnlog.store.model import LOCAL, is_made
@@ -41,7 +28,7 @@ from turnlog.transcripts.session_files import path_text
 class ScopeStatus(Struct, frozen=True, gc=False, kw_only=True):
     """What a settings file has."""
 
-    scope: HookScope
+    scope: hook_install.HookScope
     path: str
     events: tuple[str, ...]
     """Those that turnlog's hook is installed for."""
@@ -66,14 +53,14 @@ class HooksDocument(Struct, frozen=True, gc=False, kw_only=True):
     ok: bool
 
 
-def look_at_hooks(settings: Settings, project: Path) -> HooksDocument:
+def inspect_hooks(settings: Settings, project: Path) -> HooksDocument:
     """Return how the hooks are doing."""
     scopes = tuple(
         _read_scope(settings, scope, path)
-        for scope in HookScope
-        for path in find_settings(scope, settings.config_dirs, project)
+        for scope in hook_install.HookScope
+        for path in hook_install.find_settings(scope, settings.config_dirs, project)
     )
-    script, counts = read_script(settings.home), Spool(settings.home / SPOOL).count()
+    script, counts = hook_install.read_script(settings.home), Spool(settings.home / SPOOL).count()
     server = find_server(settings.home)
     installed = [scope for scope in scopes if scope.events]
     wrong = any(scope.elsewhere or scope.problem for scope in scopes) or not script.current
@@ -115,13 +102,13 @@ def describe_status(found: HooksDocument) -> Iterator[str]:
     yield f"deliveries: {kept}, {found.spooled:,} in the spool, {found.quarantined:,} quarantined"
 
 
-def _read_scope(settings: Settings, scope: HookScope, path: Path) -> ScopeStatus:
+def _read_scope(settings: Settings, scope: hook_install.HookScope, path: Path) -> ScopeStatus:
     problem, entries = None, []
     try:
-        entries = list_installed(path)
+        entries = hook_install.list_installed(path)
     except HookError as error:
         problem = error.reason
-    expected = {entry.command for entry in build_entries(settings.home, ["Stop"])}
+    expected = {entry.command for entry in hook_install.build_entries(settings.home, ["Stop"])}
     return ScopeStatus(
         scope=scope,
         path=path_text(path),
@@ -144,7 +131,7 @@ def _count_deliveries(settings: Settings) -> int | None:
 
 
 class HookChange(Struct, frozen=True, gc=False, kw_only=True):
-    """What became of a settings file, as `turnlog hooks install --json` and `uninstall --json` list it."""
+    """The result for a settings file, as `turnlog hooks install --json` and `uninstall --json` print it."""
 
     path: str
     outcome: str
@@ -157,8 +144,8 @@ class HookChange(Struct, frozen=True, gc=False, kw_only=True):
 
 _scope_option = click.option(
     "--scope",
-    type=click.Choice([scope.value for scope in HookScope]),
-    default=HookScope.USER.value,
+    type=click.Choice([scope.value for scope in hook_install.HookScope]),
+    default=hook_install.HookScope.USER.value,
     show_default=True,
     help="Which settings: yours, a project's, or yours for a project.",
 )
@@ -169,7 +156,6 @@ _project_option = click.option(
     metavar="DIR",
     help="The project's folder, if not this one.",
 )
-_dry_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 
 
 @click.group(
@@ -197,7 +183,7 @@ def hooks_command() -> None:
 @click.option(
     "--events", "named", metavar="NAME,...", help="Only these events.  [default: all that turnlog uses]"
 )
-@_dry_option
+@dry_option
 @output_options()
 def _install(scope: str, project: Path, named: str | None, dry_run: bool, output: Output) -> None:
     """Add turnlog's hooks to Claude Code's settings, if they are not there yet.
@@ -205,19 +191,19 @@ def _install(scope: str, project: Path, named: str | None, dry_run: bool, output
     Every other byte of the file stays as it is. A copy of the original file is kept.
     """
     settings = output.settings
-    events = choose_events(_read_names(named), find_claude_version(os.environ))
-    entries = build_entries(settings.home, events)
-    paths = find_settings(HookScope(scope), settings.config_dirs, project)
-    plans = [plan_install(path, entries) for path in paths]
+    events = hook_install.choose_events(_read_names(named), hook_install.find_claude_version(os.environ))
+    entries = hook_install.build_entries(settings.home, events)
+    paths = hook_install.find_settings(hook_install.HookScope(scope), settings.config_dirs, project)
+    plans = [hook_install.plan_install(path, entries) for path in paths]
     if not dry_run:
-        install_script(settings.home)
-    _carry_out(output, settings, plans, "installed", dry_run=dry_run)
+        hook_install.install_script(settings.home)
+    _apply_plans(output, settings, plans, "installed", dry_run=dry_run)
 
 
 @hooks_command.command("uninstall")
 @_scope_option
 @_project_option
-@_dry_option
+@dry_option
 @output_options()
 def _uninstall(scope: str, project: Path, dry_run: bool, output: Output) -> None:
     """Remove turnlog's hooks from Claude Code's settings, and nothing else.
@@ -225,8 +211,11 @@ def _uninstall(scope: str, project: Path, dry_run: bool, output: Output) -> None
     What was delivered stays in the archive.
     """
     settings = output.settings
-    plans = [plan_uninstall(path) for path in find_settings(HookScope(scope), settings.config_dirs, project)]
-    _carry_out(output, settings, plans, "removed", dry_run=dry_run)
+    plans = [
+        hook_install.plan_uninstall(path)
+        for path in hook_install.find_settings(hook_install.HookScope(scope), settings.config_dirs, project)
+    ]
+    _apply_plans(output, settings, plans, "removed", dry_run=dry_run)
 
 
 @hooks_command.command("status")
@@ -237,9 +226,9 @@ def _status(project: Path, output: Output) -> None:
 
     Exit status 1 means that they are not installed anywhere, or that something is wrong with them.
     """
-    found = look_at_hooks(output.settings, project)
+    found = inspect_hooks(output.settings, project)
     output.show(found, describe_status(found))
-    if not found.fine:
+    if not found.ok:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
@@ -251,10 +240,12 @@ def _read_names(named: str | None) -> list[str]:
     return names
 
 
-def _carry_out(output: Output, settings: Settings, plans: Sequence[Plan], done: str, *, dry_run: bool) -> None:
+def _apply_plans(
+    output: Output, settings: Settings, plans: Sequence[hook_install.Plan], done: str, *, dry_run: bool
+) -> None:
     changes = []
     for plan in plans:
-        backup = write_plan(plan, settings.home) if plan.changes and not dry_run else None
+        backup = hook_install.write_plan(plan, settings.home) if plan.changes and not dry_run else None
         changes.append(
             HookChange(
                 path=path_text(plan.path),
@@ -268,21 +259,21 @@ def _carry_out(output: Output, settings: Settings, plans: Sequence[Plan], done: 
     elif dry_run:
         output.print(line for plan in plans for line in _show(plan))
     else:
-        output.print(line for change in changes for line in _tell(change))
+        output.print(line for change in changes for line in _describe_change(change))
 
 
-def _tell(change: HookChange) -> Iterator[str]:
+def _describe_change(change: HookChange) -> Iterator[str]:
     kept = "" if change.backup is None else f"; the original is kept: {change.backup}"
     yield clean_line(f"{change.outcome}: {change.path}{kept}")
 
 
-def _show(plan: Plan) -> Iterator[str]:
+def _show(plan: hook_install.Plan) -> Iterator[str]:
     if not plan.changes:
         yield clean_line(f"unchanged: {path_text(plan.path)}")
     yield from (clean(line.rstrip("\r\n")) for line in _compare(plan))
 
 
-def _compare(plan: Plan) -> Iterator[str]:
+def _compare(plan: hook_install.Plan) -> Iterator[str]:
     name = path_text(plan.path)
     before, after = (
         (text or b"").decode("utf-8", "replace").splitlines(keepends=True) for text in (plan.before, plan.after)

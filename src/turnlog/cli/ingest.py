@@ -155,7 +155,7 @@ _PATIENCE = 1.0
 
 
 def archive_captured(settings: Settings, captured: Iterable[Captured]) -> bool:
-    """Archive what was captured; False if that is left to another process, or failed, which is said."""
+    """Archive what was captured; False if another process has to do that, or if it failed, with a warning."""
     paths = [path for each in captured for path in _list_paths(settings, each)]
     try:
         return (
@@ -210,7 +210,7 @@ Examples:
 )
 @click.argument("source", metavar="-|FILE|unix:PATH|tcp:[HOST:]PORT")
 @click.option("--tee", is_flag=True, help="Copy each line to standard output, once it is kept.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing about what was kept.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not report what was kept.")
 @click.option("--remote", is_flag=True, help="Let other machines connect to a tcp address.")
 @output_options()
 def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Output) -> None:
@@ -246,7 +246,7 @@ def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Ou
     if output.as_json:
         output.print_json(document)
     elif not quiet:
-        for line in _tell_end(document):
+        for line in _describe_outcome(document):
             click.echo(line, err=True)
     if archiver.interrupts.count and not listens:
         raise click.exceptions.Exit(INTERRUPTED)
@@ -269,11 +269,11 @@ class _StreamArchiver:
     def archive_source(self, source: str) -> None:
         """Keep what comes from standard input or stands in a file."""
         if source == "-":
-            self._take(sys.stdin.fileno(), project_folder_name(os.path.realpath(os.curdir)))
+            self._archive_stream(sys.stdin.fileno(), project_folder_name(os.path.realpath(os.curdir)))
             return
         opened = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            self._take(opened, _NOWHERE, is_file=True)
+            self._archive_stream(opened, _NOWHERE, is_file=True)
         finally:
             os.close(opened)
 
@@ -287,7 +287,7 @@ class _StreamArchiver:
             except TimeoutError:
                 continue
             threads = [thread for thread in threads if thread.is_alive()]
-            threads.append(threading.Thread(target=self._attend, args=(connection,)))
+            threads.append(threading.Thread(target=self._serve_connection, args=(connection,)))
             threads[-1].start()
         for thread in threads:
             thread.join()
@@ -297,14 +297,14 @@ class _StreamArchiver:
         for kept in [*self._open]:
             self._end(kept)
 
-    def _attend(self, connection: socket.socket) -> None:
+    def _serve_connection(self, connection: socket.socket) -> None:
         with connection:
             try:
-                self._take(connection.fileno(), _NOWHERE)
+                self._archive_stream(connection.fileno(), _NOWHERE)
             except OSError as error:
                 warn(f"the stream of a connection could not be kept: {describe_os_error(error)}")
 
-    def _take(self, opened: int, folder: str, *, is_file: bool = False) -> None:
+    def _archive_stream(self, opened: int, folder: str, *, is_file: bool = False) -> None:
         kept = StreamCapture(self._settings.captured_dir, folder=folder, is_file=is_file)
         self._open.append(kept)
         for lines in read_lines(opened, self.interrupts):
@@ -326,7 +326,7 @@ def _describe_capture(captured: Captured) -> CapturedDocument:
     return fill(CapturedDocument, captured, path=None if captured.path is None else path_text(captured.path))
 
 
-def _tell_end(document: IngestDocument) -> Iterator[str]:
+def _describe_outcome(document: IngestDocument) -> Iterator[str]:
     if not document.sessions:
         yield "nothing arrived"
     for each in document.sessions:

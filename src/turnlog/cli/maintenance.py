@@ -21,15 +21,6 @@ from turnlog.cli.export import describe, list_files
 from turnlog.cli.files import require_file
 from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.stores import find_session, needs_upgrade, open_archive, upgrade_first
-from turnlog.cli.terminal import (
-    FOUND_PROBLEMS,
-    MisuseError,
-    NothingFoundError,
-    clean_line,
-    shorten,
-    warn,
-    yes_option,
-)
 from turnlog.config import Settings
 from turnlog.export.files import restore_session
 from turnlog.export.plain_text import plural
@@ -54,7 +45,7 @@ class DisagreementDocument(Struct, frozen=True, gc=False, kw_only=True):
     subject: Subject
     where: str
     message: str
-    mended: bool
+    repaired: bool
 
 
 class VerifyDocument(Struct, frozen=True, gc=False, kw_only=True):
@@ -64,7 +55,7 @@ class VerifyDocument(Struct, frozen=True, gc=False, kw_only=True):
     """How many were checked."""
     disagreements: tuple[DisagreementDocument, ...]
     left: int
-    """How many of them are not mended."""
+    """How many of them are not repaired."""
     accounts: tuple[str, ...] = ()
     """What is wrong with the accounts, if all was checked."""
 
@@ -96,7 +87,7 @@ def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> N
         document = replace(document, accounts=tuple(map(path_text, check_accounts(settings.place))))
     output.show(document, _describe_verified(document))
     if document.left or document.accounts:
-        raise click.exceptions.Exit(FOUND_PROBLEMS)
+        raise click.exceptions.Exit(terminal.FOUND_PROBLEMS)
 
 
 def _verify(store: MaintainedStore, prefixes: Sequence[str], repair: bool) -> VerifyDocument:
@@ -107,28 +98,28 @@ def _verify(store: MaintainedStore, prefixes: Sequence[str], repair: bool) -> Ve
         for step in check_archive(store, LOCAL, chosen, repair=repair):
             sessions = step.total
             tell(step.done, step.total)
-            for mended, checked in ((True, step.checked.mended), (False, step.checked.left)):
+            for repaired, checked in ((True, step.checked.repaired), (False, step.checked.left)):
                 for each in checked:
                     texts = {"where": path_text(each.where), "message": path_text(each.message)}
-                    found.append(fill(DisagreementDocument, each, **texts, mended=mended))
-    left = sum(not each.mended for each in found)
+                    found.append(fill(DisagreementDocument, each, **texts, repaired=repaired))
+    left = sum(not each.repaired for each in found)
     return VerifyDocument(sessions=sessions, disagreements=tuple(found), left=left)
 
 
 def _describe_verified(document: VerifyDocument) -> Iterator[str]:
     for found in document.disagreements:
-        state = "repaired: " if found.mended else ""
+        state = "repaired: " if found.repaired else ""
         where = f" {found.where}:" if found.where else ""
-        yield clean_line(
+        yield terminal.clean_line(
             f"{state}{found.session or 'the store'}: {found.subject.value}:{where} {found.message}"
         )
-    yield from (clean_line(f"accounts: {each}") for each in document.accounts)
+    yield from (terminal.clean_line(f"accounts: {each}") for each in document.accounts)
     total = len(document.disagreements)
     if total == 0:
         yield f"{plural(document.sessions, 'session')}: everything agrees"
     else:
-        mended = f"{total - document.left:,} of them repaired"
-        yield f"{plural(document.sessions, 'session')}: {plural(total, 'disagreement')}, {mended}"
+        repaired = f"{total - document.left:,} of them repaired"
+        yield f"{plural(document.sessions, 'session')}: {plural(total, 'disagreement')}, {repaired}"
 
 
 class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):
@@ -149,23 +140,23 @@ class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):
     "upgrade",
     epilog="""\b
 Examples:
-  turnlog upgrade --dry-run  say what would be done
+  turnlog upgrade --dry-run  what would be done
   turnlog upgrade --keep     keep the former archive as well
 """,
 )
 @click.option("--keep", is_flag=True, help="Keep the former archive beside the upgraded one.")
-@click.option("--force", is_flag=True, help="Upgrade though parts are damaged; these stay as they are.")
+@click.option("--force", is_flag=True, help="Upgrade even if parts are damaged; those stay as they are.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes derive sessions.  [default: by size]"
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; do nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @output_options()
 def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool, output: Output) -> None:
     """Upgrade an archive of an earlier version.
 
-    What only the archive knows is copied, all else is derived again, and the result is verified before it takes
-    the archive's place. Until then the archive stays as it is. An upgrade that was interrupted goes on where it
-    was. It needs about as much space on the disk as the archive has now.
+    Data that only the archive has is copied, everything else is derived again, and the result is verified
+    before it replaces the archive. Until then, the archive stays as it is. An interrupted upgrade continues
+    where it stopped. It needs about as much disk space as the archive has now.
     """
     settings = output.settings
     if not is_made(settings.place):
@@ -260,7 +251,7 @@ def backup_command(file: Path, force: bool, output: Output) -> None:
     copy = find_copy(file)
     for path in (file, copy):
         if path.exists() and not force:
-            raise MisuseError(f"{path_text(path)} already exists; --force overwrites it")
+            raise terminal.MisuseError(f"{path_text(path)} already exists; --force overwrites it")
     with (
         open_archive(settings, writing=True, existing=True) as store,
         show_progress("Copying") as progress,
@@ -278,7 +269,7 @@ def backup_command(file: Path, force: bool, output: Output) -> None:
     else:
         told = [f"{document.path}: {document.bytes:,} bytes"]
         told += [] if document.accounts is None else [f"{document.accounts}: the accounts"]
-        output.print(map(clean_line, told))
+        output.print(map(terminal.clean_line, told))
 
 
 class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):
@@ -290,7 +281,7 @@ class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):
     forgotten: int
     """Sessions of the backup that were forgotten since."""
     accounts: CarriedAccounts | None = None
-    """What became of the accounts; null if the backup had none, and they are as they were."""
+    """What was restored of the accounts; null if the backup had none, and they are unchanged."""
     done: bool
     """False for a dry run."""
 
@@ -312,7 +303,7 @@ Examples:
     help="Replace the archive with a backup.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
-@yes_option
+@terminal.yes_option
 @output_options()
 def restore_command(session: str | None, backup: Path | None, dry_run: bool, yes: bool, output: Output) -> None:
     """Put a deleted session back where it was.
@@ -326,7 +317,7 @@ def restore_command(session: str | None, backup: Path | None, dry_run: bool, yes
     so; everybody has to log in again.
     """
     if (session is None) == (backup is None):
-        raise MisuseError("name one session, or a backup with --from")
+        raise terminal.MisuseError("name one session, or a backup with --from")
     settings = output.settings
     if backup is not None:
         _replace_archive(settings, output, backup, dry_run, yes)
@@ -346,14 +337,14 @@ def _replace_archive(settings: Settings, output: Output, backup: Path, dry_run: 
     document = RestoreDocument(store=store, kept=None, forgotten=0, done=False)
     if not dry_run:
         output.confirm(
-            clean_line(f"Replace {store} with {path_text(backup)}?"),
+            terminal.clean_line(f"Replace {store} with {path_text(backup)}?"),
             yes=yes or not is_made(place),
         )
         with show_progress("Restoring"):
             restored = restore_store(place, backup)
         kept = None if restored.kept is None else path_text(restored.kept)
         document = fill(RestoreDocument, restored, store=store, kept=kept, done=True)
-    output.show(document, map(clean_line, _describe_restored(document)))
+    output.show(document, map(terminal.clean_line, _describe_restored(document)))
 
 
 def _describe_restored(document: RestoreDocument) -> list[str]:
@@ -444,16 +435,16 @@ def forget(
     )
     output.show(document, _describe_outcome(document))
     if document.done and not scrubbed:
-        raise click.exceptions.Exit(FOUND_PROBLEMS)
+        raise click.exceptions.Exit(terminal.FOUND_PROBLEMS)
 
 
-def still_scrub(store: MaintainedStore) -> None:
+def finish_scrub(store: MaintainedStore) -> None:
     """Remove what an earlier run could not; end the program with status 1 if that fails again."""
     with show_progress("Forgetting"):
         done = store.maintain(Maintenance.PURGE)
     if not done:
-        warn("another process is using the store; try again when it has ended")
-        raise click.exceptions.Exit(FOUND_PROBLEMS)
+        terminal.warn("another process is using the store; try again when it has ended")
+        raise click.exceptions.Exit(terminal.FOUND_PROBLEMS)
 
 
 def _describe_session(stored: StoredSession, known: KnownSession, captured: Path) -> ForgottenSession:
@@ -473,8 +464,8 @@ def _describe_session(stored: StoredSession, known: KnownSession, captured: Path
 
 def _list_sessions(sessions: Sequence[ForgottenSession]) -> Iterator[str]:
     for each in sessions:
-        name = clean_line(each.session_id or each.key)
-        title = shorten(each.title or "without a title", _TITLE)
+        name = terminal.clean_line(each.session_id or each.key)
+        title = terminal.shorten(each.title or "without a title", _TITLE)
         yield f"{name}  {plural(each.files, 'file'):>9} {each.bytes:>14,} bytes  {title}"
     files, size = sum(each.files for each in sessions), sum(each.bytes for each in sessions)
     yield f"{plural(len(sessions), 'session')}, {plural(files, 'file')}, {plural(size, 'byte')}"
@@ -491,9 +482,9 @@ def _describe_outcome(document: ForgetDocument) -> Iterator[str]:
         yield f"{plural(document.links, 'link')} to it revoked"
     verb = "still holds" if document.done else "holds"
     for path in document.backups:
-        yield clean_line(f"a backup {verb} some of it: {path}")
+        yield terminal.clean_line(f"a backup {verb} some of it: {path}")
     for path in document.unknown_backups:
-        yield clean_line(f"a backup that cannot be read now may hold some of it: {path}")
+        yield terminal.clean_line(f"a backup that cannot be read now may hold some of it: {path}")
 
 
 @click.command(
@@ -507,10 +498,10 @@ Examples:
 )
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
-@yes_option
+@terminal.yes_option
 @click.option("--undo", is_flag=True, help="Allow later syncs to archive forgotten sessions again.")
 @click.option(
-    "--scrub", is_flag=True, help="Only remove what an earlier run had to leave in files that were in use."
+    "--scrub", is_flag=True, help="Only finish an earlier run that left data in files that were in use."
 )
 @output_options()
 def forget_command(
@@ -528,11 +519,11 @@ def forget_command(
     outside the archive are not touched; backups that still hold the session are named.
     """
     if scrub == bool(sessions):
-        raise MisuseError("name the sessions to forget, or --scrub alone")
+        raise terminal.MisuseError("name the sessions to forget, or --scrub alone")
     settings = output.settings
     with open_archive(settings, writing=True, existing=True) as store:
         if scrub:
-            still_scrub(store)
+            finish_scrub(store)
         elif undo:
             _lift_tombstones(store, output, sessions)
         else:
@@ -545,12 +536,12 @@ def _lift_tombstones(store: MaintainedStore, output: Output, prefixes: tuple[str
     for prefix in prefixes:
         found = {each.key: each.session_id or each.key for each in find_tombstones(store, prefix)}
         if not found:
-            raise NothingFoundError(f"no forgotten session begins with {prefix}")
+            raise terminal.NothingFoundError(f"no forgotten session begins with {prefix}")
         if len(found) > 1:
-            raise MisuseError(f"{len(found)} forgotten sessions begin with {prefix}")
+            raise terminal.MisuseError(f"{len(found)} forgotten sessions begin with {prefix}")
         keys |= found
     store.delete_tombstones(LOCAL, list(keys))
-    told = (clean_line(f"{name}: the next sync can archive it again") for name in keys.values())
+    told = (terminal.clean_line(f"{name}: the next sync can archive it again") for name in keys.values())
     output.show({"lifted": list(keys.values())}, told)
 
 
@@ -575,7 +566,7 @@ Examples:
 )
 @click.option("--only-here", is_flag=True, help="Whose files no longer exist outside the archive.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
-@yes_option
+@terminal.yes_option
 @output_options()
 def prune_command(
     days: float | None,
@@ -591,14 +582,14 @@ def prune_command(
     without a time is never too old.
     """
     if days is None and project is None and not only_here:
-        raise MisuseError("say which sessions: --older-than, --project or --only-here")
+        raise terminal.MisuseError("say which sessions: --older-than, --project or --only-here")
     settings = output.settings
     before = None if days is None else round((time.time() - days * _DAY) * 1e6)
     root = None if project is None else os.path.abspath(os.path.expanduser(project))
     with open_archive(settings, writing=True, existing=True) as store:
         chosen = list(_choose_sessions(store, before, root, only_here))
         if not chosen:
-            raise NothingFoundError("no archived session matches")
+            raise terminal.NothingFoundError("no archived session matches")
         forget(store, output, chosen, settings, dry_run=dry_run, yes=yes)
 
 

@@ -122,7 +122,7 @@ class Output:
             self._write(written)
 
     def show(self, document: Any, parts: Iterable[RenderableType | Row]) -> None:
-        """Print what came of a command: as JSON if that was asked for, else as text."""
+        """Print a command's result: as JSON with `--json`, otherwise as text."""
         if self.as_json:
             self.print_json(document)
         else:

@@ -10,21 +10,12 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.accounts import (
-    DAY_NS,
-    at_cell,
-    dry_option,
-    find_by_id,
-    get_user,
-    name_state,
-    opened_accounts,
-    record,
-)
+from turnlog.cli.accounts import DAY_NS, find_by_id, get_user, instant_cell, name_state, opened_accounts, record
 from turnlog.cli.completion import complete_machines, complete_tokens, complete_users
 from turnlog.cli.output import Output, output_options
 from turnlog.cli.plain_text import Column, render_table, show_list
 from turnlog.cli.stores import find_machines, open_archive
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, warn, yes_option
+from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, dry_option, warn, yes_option
 from turnlog.export.plain_text import plural
 from turnlog.shapes import fill, fill_dated
 from turnlog.store.account_model import Action, Token, TokenKind, User, UserRole
@@ -160,7 +151,7 @@ def _list_users(output: Output) -> None:
 def _show_user(name: str, output: Output) -> None:
     """Show a user."""
     with opened_accounts(output.settings) as accounts:
-        details = _weigh(accounts, get_user(accounts, name))
+        details = _build_details(accounts, get_user(accounts, name))
     output.show(details, _describe_user(details))
 
 
@@ -190,7 +181,7 @@ def _disable_user(name: str, dry_run: bool, yes: bool, output: Output) -> None:
     """
     with opened_accounts(output.settings) as accounts:
         before = get_user(accounts, name)
-        details = _weigh(accounts, before, done=not dry_run)
+        details = _build_details(accounts, before, done=not dry_run)
         if not output.as_json:
             what = f"{plural(details.tokens, 'token')} and {plural(details.links, 'link')}"
             output.print([f"{what} of {name} would end" if dry_run else f"{what} of {name} will end"])
@@ -217,7 +208,7 @@ def _enable_user(name: str, output: Output) -> None:
     output.show(_build_user(user), [hint])
 
 
-def _weigh(accounts: Accounts, user: User, *, done: bool = True) -> UserDetails:
+def _build_details(accounts: Accounts, user: User, *, done: bool = True) -> UserDetails:
     return UserDetails(
         user=_build_user(user),
         tokens=sum(name_state(each) == "good" for each in accounts.list_tokens(user.name)),
@@ -236,7 +227,7 @@ def _user_cells(user: User, now: datetime | None) -> Iterator[str]:
     yield clean_line(user.full_name)
     yield clean_line(user.email)
     yield "" if user.disabled_ns is None else "disabled"
-    yield at_cell(user.seen_ns, now) or "never"
+    yield instant_cell(user.seen_ns, now) or "never"
 
 
 def _describe_new_user(user: User, *, is_first: bool, secret: str | None) -> Iterator[str]:
@@ -419,8 +410,8 @@ def _token_cells(token: Token, now: datetime | None) -> Iterator[str]:
     yield token.kind.value
     yield clean_line(token.label)
     yield name_state(token)
-    yield at_cell(token.created_ns, now)
-    yield at_cell(token.used_ns, now) or "never"
+    yield instant_cell(token.created_ns, now)
+    yield instant_cell(token.used_ns, now) or "never"
     yield clean_line(token.origin or "")[:8]
 
 
@@ -556,5 +547,5 @@ def _machine_cells(machine: Machine, now: datetime | None) -> Iterator[str]:
     yield clean_line(machine.host)
     yield clean_line(machine.user)
     yield f"{machine.sessions:,}"
-    yield at_cell(machine.first_ns, now)
-    yield at_cell(machine.last_ns, now)
+    yield instant_cell(machine.first_ns, now)
+    yield instant_cell(machine.last_ns, now)

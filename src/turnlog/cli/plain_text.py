@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from unicodedata import category, east_asian_width
@@ -350,6 +351,7 @@ def _plain(value: object) -> object:
             return value
 
 
+@lru_cache(maxsize=4096)
 def _width_of(character: str) -> int:
     if east_asian_width(character) in "WF":
         return 2

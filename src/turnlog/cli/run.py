@@ -40,14 +40,14 @@ _PERMISSIONS = "--permission-prompt-tool"
 _PRINT = ("-p", "--print")
 
 
-class Start(Struct, frozen=True):
-    """A program, its arguments, and what it is told first."""
+class LaunchPlan(Struct, frozen=True):
+    """A program, its arguments, and its first prompt."""
 
     command: tuple[str, ...]
     prompt: str | None
 
 
-def plan_start(given: Sequence[str], prompt: str | None) -> Start:
+def plan_launch(given: Sequence[str], prompt: str | None) -> LaunchPlan:
     """Return how to start a program; a prompt among its own arguments is taken out, and said over the stream.
 
     Raises `MisuseError` for what cannot be wrapped.
@@ -68,7 +68,7 @@ def plan_start(given: Sequence[str], prompt: str | None) -> Start:
         rest += [] if value else [option, _STREAM]
     rest += [flag for flag in _FLAGS if flag not in rest]
     rest += [] if _find_value(rest, _PERMISSIONS) else [_PERMISSIONS, "stdio"]
-    return Start((found, *rest), prompt if own is None else own)
+    return LaunchPlan((found, *rest), prompt if own is None else own)
 
 
 def _take_prompt(arguments: list[str]) -> tuple[list[str], str | None]:
@@ -211,7 +211,7 @@ class Loop:
         """When it is ended by force."""
 
     @property
-    def lost(self) -> list[str]:
+    def unanswered(self) -> list[str]:
         """What was said or typed, and not answered."""
         return [*self._dialogue.unanswered, *self._ahead]
 
@@ -236,7 +236,7 @@ class Loop:
         program = self._program
         open_ = {program.out, program.err}
         while program.out in open_:
-            self._do_what_is_due(time.monotonic())
+            self._run_due_actions(time.monotonic())
             self._flush()
             typing = self._typing if self._wants_input() else None
             asked = [*open_, wakeup, *([] if typing is None else [typing])]
@@ -251,7 +251,7 @@ class Loop:
                 self._take_typed(os.read(typing, _PIECE))
             self._flush()
 
-    def _do_what_is_due(self, now: float) -> None:
+    def _run_due_actions(self, now: float) -> None:
         dialogue = self._dialogue
         dialogue.expire(now)
         if dialogue.ended_turns != self._turns:
@@ -344,14 +344,14 @@ class Loop:
         now = time.monotonic()
         self._interrupts += numbers.count(signal.SIGINT) + _ENOUGH * numbers.count(signal.SIGTERM)
         if self._interrupts >= _ENOUGH:
-            self._display.tell("ending the program")
+            self._display.print_line("ending the program")
             self._program.terminate()
             self._close(now)
         elif self._interrupts and self._dialogue.is_busy:
-            self._display.tell("interrupting; Ctrl-C again ends the program")
+            self._display.print_line("interrupting; Ctrl-C again ends the program")
             self._dialogue.interrupt(now)
         elif self._interrupts:
-            self._display.tell("Ctrl-C again or Ctrl-D ends the program")
+            self._display.print_line("Ctrl-C again or Ctrl-D ends the program")
             self._is_asking = False
 
 
@@ -396,7 +396,7 @@ def run_command(prompt: str | None, thinking: bool, output: Output, program: tup
     if os.name == "nt":
         raise MisuseError("`turnlog run` needs Linux or macOS")
     settings = Settings.from_env()
-    start = plan_start(program, prompt)
+    start = plan_launch(program, prompt)
     typing = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
     said = start.prompt
     if said is None and typing is None:
@@ -419,7 +419,7 @@ def run_command(prompt: str | None, thinking: bool, output: Output, program: tup
     status = loop.run(said)
     if dialogue.failure is not None:
         warn(f"could not communicate with the program: {dialogue.failure}")
-    for text in loop.lost:
+    for text in loop.unanswered:
         warn(f"this was not answered: {clean(text)}")
     archive_captured(settings, capture.captured)
     raise click.exceptions.Exit(status)

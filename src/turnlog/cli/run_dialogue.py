@@ -19,57 +19,12 @@ from rich.text import Text
 from turnlog.cli.terminal import clean, clean_line, shorten
 from turnlog.errors import ProtocolError
 from turnlog.export.plain_text import plural
-from turnlog.messages import Line, encode
+from turnlog.messages import Line, encode, permissions
 from turnlog.messages.base import Value
 from turnlog.messages.blocks import ContentBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from turnlog.messages.control.frames import (
-    Cancelled,
-    ControlCancelRequest,
-    ControlPeer,
-    ControlRequest,
-    ControlResponse,
-    Event,
-    Fault,
-    FlatControlResponse,
-    KeepAlive,
-    Lost,
-    Replied,
-    Requested,
-    Sender,
-    TimedOut,
-)
-from turnlog.messages.control.requests import (
-    CanUseToolRequest,
-    InitializeRequest,
-    InterruptRequest,
-    RequestBody,
-    SetModelRequest,
-    SetPermissionModeRequest,
-)
+from turnlog.messages.control import frames, requests
 from turnlog.messages.envelope import PermissionMode
-from turnlog.messages.permissions import (
-    AddRules,
-    PermissionAllow,
-    PermissionBehavior,
-    PermissionDeny,
-    PermissionRuleValue,
-    PermissionUpdate,
-    PermissionUpdateDestination,
-)
-from turnlog.messages.sdk.messages import (
-    AssistantMessage,
-    ContentBlockDelta,
-    MessageStart,
-    PartialAssistantMessage,
-    ResultMessage,
-    SystemInitMessage,
-    TaskNotificationMessage,
-    TaskStartedMessage,
-    TextDelta,
-    ThinkingDelta,
-    UserMessage,
-    has_failed,
-)
+from turnlog.messages.sdk import messages as sdk
 from turnlog.messages.sdk.stream import is_idle, new_user_message
 from turnlog.transcripts.kinds import topic_of
 from turnlog.transcripts.usage.prices import money_text
@@ -84,7 +39,7 @@ _ASK = "AskUserQuestion"
 class Question:
     """A request that waits for the person."""
 
-    def __init__(self, request_id: str, request: CanUseToolRequest) -> None:
+    def __init__(self, request_id: str, request: requests.CanUseToolRequest) -> None:
         self.request_id = request_id
         self._request = request
         self._input = _decode(request.input)
@@ -112,31 +67,33 @@ class Question:
         always = "" if self._request.suppress_always_allow_rule is True else "  [a]lways"
         return f"Allow? [y]es  [n]o{always}, or say why not: "
 
-    def answer(self, said: str) -> PermissionAllow | PermissionDeny | None:
+    def answer(self, said: str) -> permissions.PermissionAllow | permissions.PermissionDeny | None:
         """Take what the person said, and return the reply; None if there is more to ask."""
         if self._questions:
             return self._answer_question(said)
         word = said.strip().lower()
         if word in _YES:
-            return PermissionAllow(updated_input=self._request.input)
+            return permissions.PermissionAllow(updated_input=self._request.input)
         if word in _ALWAYS and self._request.suppress_always_allow_rule is not True:
-            return PermissionAllow(updated_input=self._request.input, updated_permissions=self._list_rules())
-        return PermissionDeny(message=_NO if word in _REFUSALS else said.strip())
+            return permissions.PermissionAllow(
+                updated_input=self._request.input, updated_permissions=self._list_rules()
+            )
+        return permissions.PermissionDeny(message=_NO if word in _REFUSALS else said.strip())
 
-    def refuse(self, reason: str = _NO, *, interrupt: bool = False) -> PermissionDeny:
+    def refuse(self, reason: str = _NO, *, interrupt: bool = False) -> permissions.PermissionDeny:
         """Return a no."""
-        return PermissionDeny(message=reason, interrupt=True if interrupt else UNSET)
+        return permissions.PermissionDeny(message=reason, interrupt=True if interrupt else UNSET)
 
-    def _list_rules(self) -> tuple[PermissionUpdate, ...]:
+    def _list_rules(self) -> tuple[permissions.PermissionUpdate, ...]:
         suggested = self._request.permission_suggestions
         if isinstance(suggested, tuple) and suggested:
             return suggested
-        rule = PermissionRuleValue(tool_name=self._request.tool_name)
+        rule = permissions.PermissionRuleValue(tool_name=self._request.tool_name)
         return (
-            AddRules(
+            permissions.AddRules(
                 rules=(rule,),
-                behavior=PermissionBehavior.ALLOW,
-                destination=PermissionUpdateDestination.SESSION,
+                behavior=permissions.PermissionBehavior.ALLOW,
+                destination=permissions.PermissionUpdateDestination.SESSION,
             ),
         )
 
@@ -156,9 +113,9 @@ class Question:
                 f": {clean_line(more)}" if isinstance(more, str) else ""
             )
 
-    def _answer_question(self, said: str) -> PermissionAllow | PermissionDeny | None:
+    def _answer_question(self, said: str) -> permissions.PermissionAllow | permissions.PermissionDeny | None:
         if not said.strip():
-            return PermissionDeny(message="The user did not answer.")
+            return permissions.PermissionDeny(message="The user did not answer.")
         question = self._questions.pop(0)
         labels = [option["label"] for option in _list_options(question)]
         words = [word.strip() for word in said.split(",")]
@@ -167,7 +124,7 @@ class Question:
         if self._questions:
             return None
         given = {**self._input, "answers": self._answers}
-        return PermissionAllow(updated_input=Raw(msgspec.json.encode(given)))
+        return permissions.PermissionAllow(updated_input=Raw(msgspec.json.encode(given)))
 
 
 def _list_options(question: dict[str, Any]) -> list[dict[str, Any]]:
@@ -214,7 +171,7 @@ class Display:
         self._project: str | None = None
         self._session: str | None = None
 
-    def tell(self, text: str, style: str = "dim") -> None:
+    def print_line(self, text: str, style: str = "dim") -> None:
         """Show a line of our own; what comes from data must have been cleaned."""
         self.end_line()
         self._console.print(Text(text, style), soft_wrap=True)
@@ -239,35 +196,35 @@ class Display:
     def show(self, message: object) -> None:
         """Show a message of the program, if people want to see it."""
         match message:
-            case SystemInitMessage():
+            case sdk.SystemInitMessage():
                 self._begin(message)
-            case PartialAssistantMessage():
+            case sdk.PartialAssistantMessage():
                 self._stream(message)
-            case AssistantMessage():
+            case sdk.AssistantMessage():
                 self._show_answer(message)
-            case UserMessage():
+            case sdk.UserMessage():
                 self._show_results(message)
-            case ResultMessage():
+            case sdk.ResultMessage():
                 self._end(message)
 
-    def _begin(self, message: SystemInitMessage) -> None:
+    def _begin(self, message: sdk.SystemInitMessage) -> None:
         self._project = message.cwd or None
         if message.session_id and message.session_id != self._session:
             self._session = message.session_id
             parts = (f"session {message.session_id}", message.model, message.permission_mode)
-            self.tell(" · ".join(clean_line(str(part)) for part in parts if part))
+            self.print_line(" · ".join(clean_line(str(part)) for part in parts if part))
 
-    def _stream(self, part: PartialAssistantMessage) -> None:
+    def _stream(self, part: sdk.PartialAssistantMessage) -> None:
         if part.parent_tool_use_id:
             return  # an agent's text is shown when it is whole
         event = part.event
-        if isinstance(event, MessageStart) and event.message.id:
+        if isinstance(event, sdk.MessageStart) and event.message.id:
             self._streamed.add(event.message.id)
             self.end_line()
-        elif isinstance(event, ContentBlockDelta):
-            if isinstance(event.delta, TextDelta):
+        elif isinstance(event, sdk.ContentBlockDelta):
+            if isinstance(event.delta, sdk.TextDelta):
                 self._write(event.delta.text)
-            elif isinstance(event.delta, ThinkingDelta) and self._thinking:
+            elif isinstance(event.delta, sdk.ThinkingDelta) and self._thinking:
                 self._write(event.delta.thinking, "dim italic")
 
     def _write(self, text: str, style: str | None = None) -> None:
@@ -277,7 +234,7 @@ class Display:
             self._console.file.flush()
             self._is_open = not shown.endswith("\n")
 
-    def _show_answer(self, message: AssistantMessage) -> None:
+    def _show_answer(self, message: sdk.AssistantMessage) -> None:
         inside = _NESTED if message.parent_tool_use_id else ""
         is_new = bool(inside) or message.message.id not in self._streamed
         for block in _list_blocks(message.message.content):
@@ -290,9 +247,9 @@ class Display:
                 for line in clean(block.text).split("\n"):
                     self._line(inside, "dim", line)
             elif isinstance(block, ThinkingBlock) and is_new and self._thinking:
-                self.tell(f"{inside}{clean(block.thinking)}", "dim italic")
+                self.print_line(f"{inside}{clean(block.thinking)}", "dim italic")
 
-    def _show_results(self, message: UserMessage) -> None:
+    def _show_results(self, message: sdk.UserMessage) -> None:
         inside = _NESTED if message.parent_tool_use_id else ""
         for block in _list_blocks(message.message.content):
             if isinstance(block, ToolResultBlock):
@@ -301,21 +258,21 @@ class Display:
                 mark, style = ("✗ ", "red") if failed else ("✓ ", "green")
                 self._line(f"{inside}{mark}", style, f"{shorten(name, 80)} {shorten(topic, _LONGEST)}")
                 for line in _shorten_result("\n".join(_list_texts(block))):
-                    self.tell(f"{inside}  {line}", "red" if failed else "dim")
+                    self.print_line(f"{inside}  {line}", "red" if failed else "dim")
 
-    def _end(self, message: ResultMessage) -> None:
+    def _end(self, message: sdk.ResultMessage) -> None:
         cost = find_reported_cost(message)
         parts = [
             f"{message.duration_ms / 1000:,.1f} s" if isinstance(message.duration_ms, int | float) else "",
             f"{money_text(cost)} so far" if cost is not None else "",
         ]
-        failed = has_failed(message)
-        self.tell(
+        failed = sdk.has_failed(message)
+        self.print_line(
             " · ".join(["failed" if failed else "done", *filter(None, parts)]), "red" if failed else "dim"
         )
         errors = message.errors if isinstance(message.errors, tuple) else ()
         for error in errors if failed else ():
-            self.tell(f"  {shorten(error, _LONGEST)}", "red")
+            self.print_line(f"  {shorten(error, _LONGEST)}", "red")
 
     def _line(self, mark: str, style: str, text: str) -> None:
         self.end_line()
@@ -364,7 +321,7 @@ class Dialogue:
         self._display = display
         self._attended = attended
         self._is_turning = False
-        self._peer = ControlPeer(Sender.HOST)
+        self._peer = frames.ControlPeer(frames.Sender.HOST)
         self._questions: deque[Question] = deque()
 
     @property
@@ -384,7 +341,7 @@ class Dialogue:
 
     def start(self, now: float) -> None:
         """Introduce us."""
-        self._request(InitializeRequest(hooks=None), now)
+        self._request(requests.InitializeRequest(hooks=None), now)
 
     def say(self, prompt: str) -> None:
         """Send a prompt."""
@@ -396,15 +353,15 @@ class Dialogue:
         """Do what is for us and not for the model; tell whether it was."""
         word, _, value = said.strip().partition(" ")
         if word == "/model":
-            self._request(SetModelRequest(model=value.strip() or None), now)
+            self._request(requests.SetModelRequest(model=value.strip() or None), now)
         elif word == "/mode":
             try:
                 mode = PermissionMode(value.strip())
             except ValueError:
                 names = ", ".join(each.value for each in PermissionMode)
-                self._display.tell(f"the mode must be one of: {names}", "yellow")
+                self._display.print_line(f"the mode must be one of: {names}", "yellow")
                 return True
-            self._request(SetPermissionModeRequest(mode=mode), now)
+            self._request(requests.SetPermissionModeRequest(mode=mode), now)
         else:
             return False
         return True
@@ -414,7 +371,7 @@ class Dialogue:
         while self._questions:
             question = self._questions.popleft()
             self._reply(question.request_id, question.refuse("The user interrupted.", interrupt=True))
-        self._request(InterruptRequest(), now)
+        self._request(requests.InterruptRequest(), now)
 
     def answer(self, said: str) -> None:
         """Take what the person answers to the question."""
@@ -432,17 +389,25 @@ class Dialogue:
         """Take what the program says."""
         entry = line.entry
         if isinstance(
-            entry, ControlRequest | ControlResponse | FlatControlResponse | ControlCancelRequest | KeepAlive
+            entry,
+            frames.ControlRequest
+            | frames.ControlResponse
+            | frames.FlatControlResponse
+            | frames.ControlCancelRequest
+            | frames.KeepAlive,
         ):
             self._take(self._peer.receive(entry))
             return
-        if isinstance(entry, TaskStartedMessage) and entry.task_id:
+        if isinstance(entry, sdk.TaskStartedMessage) and entry.task_id:
             self.tasks.add(entry.task_id)
-        elif isinstance(entry, TaskNotificationMessage) and entry.task_id:
+        elif isinstance(entry, sdk.TaskNotificationMessage) and entry.task_id:
             self.tasks.discard(entry.task_id)
-        elif isinstance(entry, AssistantMessage | PartialAssistantMessage) and not entry.parent_tool_use_id:
+        elif (
+            isinstance(entry, sdk.AssistantMessage | sdk.PartialAssistantMessage)
+            and not entry.parent_tool_use_id
+        ):
             self._is_turning = True
-        elif isinstance(entry, ResultMessage):
+        elif isinstance(entry, sdk.ResultMessage):
             self.ended_turns += 1
             self._is_turning = False
             del self.unanswered[:1]
@@ -459,25 +424,25 @@ class Dialogue:
         self._questions.clear()
         self._peer.close()
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: frames.Event) -> None:
         match event:
-            case Requested(request_id, CanUseToolRequest() as request):
-                self._consider(Question(request_id, request))
-            case Requested(request_id):
+            case frames.Requested(request_id, requests.CanUseToolRequest() as request):
+                self._queue_question(Question(request_id, request))
+            case frames.Requested(request_id):
                 self._send(self._peer.fail(request_id, "turnlog run does not support this"))
-            case Replied():
+            case frames.Replied():
                 self._take_reply(event)
-            case Cancelled(request_id):
+            case frames.Cancelled(request_id):
                 self._questions = deque(each for each in self._questions if each.request_id != request_id)
-                self._display.tell("the question was withdrawn")
-            case Fault(answer=answer, reason=reason):
-                self._display.tell(f"the program broke the protocol: {clean_line(reason)}", "yellow")
+                self._display.print_line("the question was withdrawn")
+            case frames.Fault(answer=answer, reason=reason):
+                self._display.print_line(f"the program broke the protocol: {clean_line(reason)}", "yellow")
                 if answer is not None:
                     self._send(answer)
-            case TimedOut(_, request) | Lost(_, request):
+            case frames.TimedOut(_, request) | frames.Lost(_, request):
                 self._fail(request, "the program does not answer")
 
-    def _consider(self, question: Question) -> None:
+    def _queue_question(self, question: Question) -> None:
         if not self._attended:
             self._reply(question.request_id, question.refuse(NOBODY))
             return
@@ -488,27 +453,27 @@ class Dialogue:
     def _ask(self) -> None:
         question = self._questions[0]
         for line in question.describe():
-            self._display.tell(line, "yellow")
+            self._display.print_line(line, "yellow")
         self._display.ask(question.prompt)
 
-    def _take_reply(self, reply: Replied) -> None:
+    def _take_reply(self, reply: frames.Replied) -> None:
         if reply.error is not None:
             self._fail(reply.request, reply.error)
-        elif isinstance(reply.request, InitializeRequest):
+        elif isinstance(reply.request, requests.InitializeRequest):
             self.is_ready = True
-        elif isinstance(reply.request, SetModelRequest):
+        elif isinstance(reply.request, requests.SetModelRequest):
             model = reply.request.model
-            self._display.tell(f"model: {clean_line(model) if isinstance(model, str) else 'the default'}")
-        elif isinstance(reply.request, SetPermissionModeRequest):
-            self._display.tell(f"mode: {clean_line(reply.request.mode.value)}")
+            self._display.print_line(f"model: {clean_line(model) if isinstance(model, str) else 'the default'}")
+        elif isinstance(reply.request, requests.SetPermissionModeRequest):
+            self._display.print_line(f"mode: {clean_line(reply.request.mode.value)}")
 
     def _fail(self, request: object, reason: str) -> None:
-        if isinstance(request, InitializeRequest):
+        if isinstance(request, requests.InitializeRequest):
             self.failure = reason
         else:
-            self._display.tell(f"the program refused: {clean_line(reason)}", "yellow")
+            self._display.print_line(f"the program refused: {clean_line(reason)}", "yellow")
 
-    def _request(self, request: RequestBody, now: float) -> None:
+    def _request(self, request: requests.RequestBody, now: float) -> None:
         self._send(self._peer.request(request, now=now, timeout=_PATIENCE))
 
     def _reply(self, request_id: str, payload: Value | Raw) -> None:

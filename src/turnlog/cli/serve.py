@@ -31,7 +31,7 @@ from turnlog.server.http_server import DEFAULT_PORT, LogFormat, Ready, ServeOpti
 from turnlog.server.processes import AlreadyServingError, OpeningKey, RunningServer
 from turnlog.server.security.gate import is_loopback, parse_authority
 from turnlog.server.security.tokens import TOKEN_FILE
-from turnlog.store.model import STORE_SETTING, is_made
+from turnlog.store.model import PLACE_SETTINGS, is_made
 from turnlog.transcripts.session_files import locate_sessions, path_text
 
 
@@ -171,7 +171,7 @@ def serve_command(
     samples = demo or (not output.as_json and _wants_demo(settings))
 
     def on_ready(ready: Ready) -> None:
-        _tell(output, ready, "sample sessions" if samples else "your sessions")
+        _announce(output, ready, "sample sessions" if samples else "your sessions")
         if not no_browser:
             open_browser(f"{ready.url}{ready.open_path}", os.environ)
 
@@ -198,7 +198,7 @@ def _serve(settings: Settings, options: ServeOptions, on_ready: _OnReady, env: d
         raise KeyboardInterrupt
 
 
-def _tell(output: Output, ready: Ready, what: str) -> None:
+def _announce(output: Output, ready: Ready, what: str) -> None:
     address = f"{ready.url}{ready.open_path}"
     if output.as_json:
         output.print_json(
@@ -241,7 +241,7 @@ def _demo_settings() -> Iterator[tuple[Settings, dict[str, str]]]:
         home, config = Path(folder, "home"), Path(folder, "claude")
         player = threading.Thread(target=play_live, args=(install(config, home=home), stopped), daemon=True)
         env = {**os.environ, "TURNLOG_HOME": os.fspath(home), "CLAUDE_CONFIG_DIR": os.fspath(config)}
-        env.pop(STORE_SETTING, None)
+        env = {name: value for name, value in env.items() if name not in PLACE_SETTINGS}
         player.start()
         try:
             yield Settings.from_env(env), env

@@ -32,29 +32,11 @@ from turnlog.export.plain_text import plural
 from turnlog.ingest import push_collector
 from turnlog.ingest.machine import Exclusion, find_origin
 from turnlog.ingest.push_client import PushClient, RateLimit, parse_server
-from turnlog.ingest.push_collector import (
-    Collector,
-    PushLoop,
-    PushPhase,
-    PushStatus,
-    StatusFile,
-    open_collector,
-    push_once,
-    read_status,
-)
 from turnlog.ingest.pusher import PushCounts
-from turnlog.ingest.services import (
-    CommandResult,
-    InstallOutcome,
-    Job,
-    Launchd,
-    Service,
-    ServiceStatus,
-    Systemd,
-)
+from turnlog.ingest.services import CommandResult, InstallOutcome, Job, Service, ServiceStatus, find_service
 from turnlog.ingest.watchers import choose_watcher
 from turnlog.store.catalogue.feed import is_running
-from turnlog.store.model import STORE_SETTING
+from turnlog.store.model import PLACE_SETTINGS
 from turnlog.transcripts.session_files import list_roots, path_text
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(i?)[bB]?(?:/s)?")
@@ -77,7 +59,7 @@ class PushStatusDocument(Struct, frozen=True, kw_only=True):
     """What `turnlog push --status --json` prints."""
 
     running: bool
-    status: PushStatus
+    status: push_collector.PushStatus
 
 
 def parse_rate(text: str) -> float:
@@ -99,10 +81,10 @@ class PushReporter:
         self._output = output
         self._as_json = output.as_json
         self._on_progress = on_progress
-        self._last: tuple[PushPhase, str, int] | None = None
+        self._last: tuple[push_collector.PushPhase, str, int] | None = None
         self._next = 0.0
 
-    def __call__(self, file: StatusFile) -> None:
+    def __call__(self, file: push_collector.StatusFile) -> None:
         """Tell what is new."""
         status = file.status
         if self._on_progress is not None:
@@ -116,7 +98,7 @@ class PushReporter:
         self._last, self._next = told, time.monotonic() + 1.0
         if self._as_json:
             self._output.print_json(status)
-        elif status.phase is PushPhase.OFFLINE:
+        elif status.phase is push_collector.PushPhase.OFFLINE:
             pause = max((status.again_at or status.at) - status.at, 0.0)
             warn(f"{clean_line(status.reason)} (trying again in {pause:.0f} s)")
         elif self._output.is_terminal:
@@ -135,23 +117,23 @@ def describe_done(counts: PushCounts) -> str:
     return "; ".join(parts)
 
 
-def find_status(home: Path) -> PushStatus:
+def find_status(home: Path) -> push_collector.PushStatus:
     """Return how the collector of this machine is doing."""
-    found = read_status(home)
+    found = push_collector.read_status(home)
     if found is None:
         raise NothingFoundError("nothing has been pushed from this machine")
     return found
 
 
-def show_status(output: Output, status: PushStatus) -> None:
+def show_status(output: Output, status: push_collector.PushStatus) -> None:
     """Print how a collector is doing; exit status 1 means that it does not run, or is offline."""
-    running = status.phase is not PushPhase.STOPPED and is_running(status.pid)
+    running = status.phase is not push_collector.PushPhase.STOPPED and is_running(status.pid)
     output.show(PushStatusDocument(running=running, status=status), list(_describe_status(status, running)))
-    if status.phase is PushPhase.OFFLINE or not running:
+    if status.phase is push_collector.PushPhase.OFFLINE or not running:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
 
 
-def _describe_status(status: PushStatus, running: bool) -> Iterator[str]:
+def _describe_status(status: push_collector.PushStatus, running: bool) -> Iterator[str]:
     phase = status.phase.value if running else "not running"
     yield clean_line(f"{phase}: {status.server}")
     if status.last_success_at is not None:
@@ -165,8 +147,8 @@ def _describe_status(status: PushStatus, running: bool) -> Iterator[str]:
         yield f"{size_text(status.held_bytes)} copied until it is pushed"
 
 
-def _describe_progress(status: PushStatus) -> str:
-    if status.phase is PushPhase.CONNECTING:
+def _describe_progress(status: push_collector.PushStatus) -> str:
+    if status.phase is push_collector.PushPhase.CONNECTING:
         return f"asking {clean_line(status.server)} what it has"
     left = (
         f"; {plural(status.waiting, 'session')} left, {size_text(status.waiting_bytes)}"
@@ -234,7 +216,7 @@ def push_command(
     )
     with (
         closing(client),
-        open_collector(
+        push_collector.open_collector(
             client,
             settings.home,
             place if isinstance(place, Path) else None,
@@ -275,7 +257,7 @@ def _find_new_token(path: Path | None) -> str | None:
         return None
 
 
-def _plan(collector: Collector, output: Output) -> None:
+def _plan(collector: push_collector.Collector, output: Output) -> None:
     pusher = collector.pusher
     pusher.connect()
     pusher.plan_all(at_once=True)
@@ -296,27 +278,24 @@ def _push_once(collector: push_collector.Collector, settings: Settings, output: 
     with show_progress("Pushing") as progress:
         news = PushReporter(output, on_progress=progress)
         try:
-            push_once(collector, status, news)
+            push_collector.push_once(collector, status, news)
         except PushError as error:
-            status.note(phase=PushPhase.OFFLINE, reason=str(error))
+            status.note(phase=push_collector.PushPhase.OFFLINE, reason=str(error))
             raise
     output.show(status.status.counts, [describe_done(status.status.counts)])
     if status.status.counts.refused:
         raise click.exceptions.Exit(1)
 
 
-def _follow(collector: Collector, settings: Settings, output: Output) -> None:
+def _follow(collector: push_collector.Collector, settings: Settings, output: Output) -> None:
     watcher = choose_watcher(list_roots(settings.session_dirs), env=os.environ)
-    status = StatusFile(settings.home, collector.pusher.client.name)
+    status = push_collector.StatusFile(settings.home, collector.pusher.client.name)
     with stopped_by_signals(watcher.stop):
-        PushLoop(collector, watcher, status, PushReporter(output)).run()
+        push_collector.PushLoop(collector, watcher, status, PushReporter(output)).run()
 
 
-_SERVICES: Mapping[str, type[Systemd] | type[Launchd]] = {"linux": Systemd, "darwin": Launchd}
-_PASSED_ON = (STORE_SETTING, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")
+_PASSED_ON = (*PLACE_SETTINGS, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "WATCHFILES_FORCE_POLLING")
 """What else of the environment decides what is archived, and where to."""
-
-
 _push_option = click.option("--push", "pushes", is_flag=True, help="The service that pushes to a server.")
 
 
@@ -409,16 +388,6 @@ def _status(pushes: bool, output: Output) -> None:
     output.show(found, _describe_service(found))
     if not found.running:
         raise click.exceptions.Exit(FOUND_PROBLEMS)
-
-
-def find_service(*, pushes: bool = False) -> Service:
-    """Return the way in which this system keeps things running: archiving, or pushing."""
-    kind = _SERVICES.get(sys.platform)
-    if kind is None:
-        raise MisuseError(
-            f"services are not supported on {sys.platform}; run `turnlog sync --watch` with its scheduler"
-        )
-    return kind(Path(os.path.expanduser("~")), os.environ, pushes=pushes)
 
 
 def _build_job(settings: Settings, env: Mapping[str, str]) -> Job:

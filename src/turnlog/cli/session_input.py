@@ -1,6 +1,6 @@
 """The session that a command reads: from a file, from standard input, or from the archive.
 
-A command handles all three alike, as a `Shown`. A file is read when something is asked about it, and once.
+A command handles all three alike, as an `OpenedSession`. A file is read once, when it is first needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from turnlog.cli.files import STDIN, STDIN_NAME, read_stdin, require_file
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line
 from turnlog.config import Settings
 from turnlog.export.files import find_transcript, list_problems, read_summary
-from turnlog.server.messages import Message as Shown
 from turnlog.store.interface import KnownSession, Store, find_sessions, read_all
 from turnlog.store.lists import Marks, StoredSession
 from turnlog.store.model import LOCAL, Visibility, is_made
@@ -122,7 +121,7 @@ def open_session_input(what: str, settings: Settings, session: str | None = None
             raise
         name = stored.marks.name or stored.row.session_id or stored.key
         main = find_transcript(known)
-        yield Shown(
+        yield OpenedSession(
             name=name,
             argument=what,
             path="" if main is None else path_text(main.path),
@@ -141,12 +140,12 @@ def open_session_input(what: str, settings: Settings, session: str | None = None
 
 def _show_file(
     name: str, what: str, path: str, load: Callable[[], Session], read_bytes: Callable[[], Iterable[bytes]]
-) -> Shown:
+) -> OpenedSession:
     """Return a session that is not archived; it is read when somebody asks about it, and once."""
     from turnlog.transcripts.queries.memory import query
 
     read_once = cache(load)
-    return Shown(
+    return OpenedSession(
         name=name,
         argument=what,
         path=path,

@@ -16,47 +16,26 @@ import click
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple, replace
 
+from turnlog.cli import plain_text
 from turnlog.cli.completion import complete_machines, complete_sessions, complete_tags, complete_users
 from turnlog.cli.output import Output, output_options
-from turnlog.cli.plain_text import (
-    Column,
-    duration_text,
-    length_text,
-    marks_text,
-    money_cell,
-    place_text,
-    print_table,
-    read_time,
-    render_csv,
-    time_cell,
-)
 from turnlog.cli.stores import find_machines, find_session, open_archive, shorten_ids
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, warn
 from turnlog.instants import find_moment
 from turnlog.shapes import fill
 from turnlog.store import lists
 from turnlog.store.interface import MaintainedStore, find_sessions
-from turnlog.store.lists import (
-    MarkChange,
-    Marks,
-    ProjectOrder,
-    SessionFilter,
-    SessionOrder,
-    SessionPage,
-    StoredProject,
-    StoredSession,
-)
 from turnlog.store.model import LOCAL, Visibility
 from turnlog.transcripts.session_files import path_text
 
 _SESSION_COLUMNS = (
-    Column("id", dim=True),
-    Column("title", least=16),
-    Column("project", least=8, dim=True, tail=True, optional=1),
-    Column("when", right=True),
-    Column("length", right=True, optional=4),
-    Column("messages", right=True, optional=3),
-    Column("cost", right=True, optional=2),
+    plain_text.Column("id", dim=True),
+    plain_text.Column("title", least=16),
+    plain_text.Column("project", least=8, dim=True, tail=True, optional=1),
+    plain_text.Column("when", right=True),
+    plain_text.Column("length", right=True, optional=4),
+    plain_text.Column("messages", right=True, optional=3),
+    plain_text.Column("cost", right=True, optional=2),
 )
 
 
@@ -129,7 +108,7 @@ class SessionsDocument(Struct, frozen=True, gc=False):
     """How many rows there are in all pages: fewer, where groups are one."""
 
 
-def _build_item(stored: StoredSession) -> SessionItem:
+def _build_item(stored: lists.StoredSession) -> SessionItem:
     """Return a session as a document has it."""
     row = stored.row
     duration = None if row.first_time is None or row.last_time is None else row.last_time - row.first_time
@@ -157,28 +136,30 @@ def _print_sessions(output: Output, items: Sequence[SessionItem]) -> None:
     columns = [*_SESSION_COLUMNS]
     # If nobody has said whose anything is, it is one person's archive.
     for is_shown, column, cell in (
-        (any(item.person for item in items), Column("person"), _whose_cell),
-        (any(item.alike > 1 for item in items), Column("like this", right=True), _alike_cell),
+        (any(item.person for item in items), plain_text.Column("person"), _whose_cell),
+        (any(item.alike > 1 for item in items), plain_text.Column("like this", right=True), _alike_cell),
     ):
         if is_shown:
             columns.insert(_BEHIND_TITLE, column)
             for row, item in zip(rows, items, strict=True):
                 row.insert(_BEHIND_TITLE, cell(item))
-    print_table(output, columns, rows)
+    plain_text.print_table(output, columns, rows)
 
 
 def _session_cells(
     item: SessionItem, name: str | None, home: str | None, now: datetime | None
 ) -> Iterator[str]:
     yield clean_line(item.id or item.key) if name is None else name
-    yield marks_text(fill(Marks, item), item.title or "(no title)")
-    yield place_text(item.project, home)
-    yield time_cell(item.last_time, now)
-    duration = duration_text if now is None else length_text
+    yield plain_text.marks_text(fill(lists.Marks, item), item.title or "(no title)")
+    yield plain_text.place_text(item.project, home)
+    yield plain_text.time_cell(item.last_time, now)
+    duration = plain_text.duration_text if now is None else plain_text.length_text
     yield "" if item.duration_s is None else duration(item.duration_s)
     yield f"{item.messages:,}"
     mark = "≈" if item.is_estimate else "≥" if item.is_floor else ""
-    yield ("" if item.cost_usd is None else mark) + money_cell(item.cost_usd, unpriced=item.answers > 0)
+    yield ("" if item.cost_usd is None else mark) + plain_text.money_cell(
+        item.cost_usd, unpriced=item.answers > 0
+    )
 
 
 def _whose_cell(item: SessionItem) -> str:
@@ -191,16 +172,16 @@ def _alike_cell(item: SessionItem) -> str:
 
 
 _PROJECT_COLUMNS = (
-    Column("project", least=16, tail=True),
-    Column("sessions", right=True),
-    Column("only here", right=True, optional=4),
-    Column("first", right=True, dim=True, optional=6),
-    Column("last", right=True),
-    Column("prompts", right=True, optional=5),
-    Column("answers", right=True, optional=3),
-    Column("tokens in", right=True, optional=2),
-    Column("out", right=True, optional=2),
-    Column("cost", right=True, optional=1),
+    plain_text.Column("project", least=16, tail=True),
+    plain_text.Column("sessions", right=True),
+    plain_text.Column("only here", right=True, optional=4),
+    plain_text.Column("first", right=True, dim=True, optional=6),
+    plain_text.Column("last", right=True),
+    plain_text.Column("prompts", right=True, optional=5),
+    plain_text.Column("answers", right=True, optional=3),
+    plain_text.Column("tokens in", right=True, optional=2),
+    plain_text.Column("out", right=True, optional=2),
+    plain_text.Column("cost", right=True, optional=1),
 )
 
 
@@ -212,7 +193,7 @@ class ProjectItem(Struct, frozen=True, gc=False, kw_only=True):
     only_here: int
     """Sessions of which no file is still outside."""
     archived: int
-    """Sessions that were put away."""
+    """Hidden sessions (`turnlog mark --archive`)."""
     first_time: datetime | None
     last_time: datetime | None
     prompts: int
@@ -224,7 +205,7 @@ class ProjectItem(Struct, frozen=True, gc=False, kw_only=True):
     """Sessions that the cost leaves out."""
 
 
-def _build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...]:
+def _build_projects(projects: Sequence[lists.StoredProject]) -> tuple[ProjectItem, ...]:
     """Return projects as a document has them."""
     return tuple(
         fill(
@@ -240,17 +221,17 @@ def _build_projects(projects: Sequence[StoredProject]) -> tuple[ProjectItem, ...
 
 
 def _project_cells(item: ProjectItem, home: str | None, now: datetime | None) -> Iterator[str]:
-    yield place_text(item.project, home) or "(no project)"
+    yield plain_text.place_text(item.project, home) or "(no project)"
     yield f"{item.sessions:,}"
     yield f"{item.only_here:,}"
-    yield time_cell(item.first_time, now)
-    yield time_cell(item.last_time, now)
+    yield plain_text.time_cell(item.first_time, now)
+    yield plain_text.time_cell(item.last_time, now)
     yield f"{item.prompts:,}"
     yield f"{item.answers:,}"
     yield _tokens_text(item.input_tokens, now)
     yield _tokens_text(item.output_tokens, now)
     floor = "≥" if item.unpriced and item.cost_usd is not None else ""
-    yield floor + money_cell(item.cost_usd, unpriced=item.answers > 0)
+    yield floor + plain_text.money_cell(item.cost_usd, unpriced=item.answers > 0)
 
 
 def _tokens_text(count: int, now: datetime | None) -> str:
@@ -311,8 +292,8 @@ Examples:
     help="Shared with the team, or private.",
 )
 @click.option("--starred/--not-starred", default=None, help="With a star, or without.")
-@click.option("--archived", is_flag=True, help="Only those that were put away (`turnlog mark --archive`).")
-@click.option("--all", "with_archived", is_flag=True, help="Include those that were put away.")
+@click.option("--archived", is_flag=True, help="Only hidden ones (`turnlog mark --archive`).")
+@click.option("--all", "with_archived", is_flag=True, help="Include hidden ones.")
 @click.option(
     "--only-here/--still-there",
     default=None,
@@ -340,8 +321,8 @@ Examples:
 )
 @click.option(
     "--sort",
-    type=click.Choice([order.value for order in SessionOrder]),
-    default=SessionOrder.NEWEST.value,
+    type=click.Choice([order.value for order in lists.SessionOrder]),
+    default=lists.SessionOrder.NEWEST.value,
     show_default=True,
     help="The order of the rows.",
 )
@@ -367,8 +348,8 @@ def sessions_command(
 ) -> None:
     """List archived sessions.
 
-    TEXT is a part of their titles, or of the names that you gave them. Those that were put away are left out,
-    unless you ask for them. The ids that are shown are long enough for `turnlog show`.
+    TEXT is a part of their titles, or of the names that you gave them. Hidden ones (`turnlog mark --archive`)
+    are left out, unless you ask for them. The ids that are shown are long enough for `turnlog show`.
 
     Sessions that a program started again and again with the same prompt share one row; `--like` lists them
     all.
@@ -382,19 +363,19 @@ def sessions_command(
         if grouped is None:
             grouped = like is None and not output.as_json and not output.as_csv
         page = store.list_sessions(
-            LOCAL, wanted, order=SessionOrder(sort), limit=limit or _ALL, cursor=cursor, grouped=grouped
+            LOCAL, wanted, order=lists.SessionOrder(sort), limit=limit or _ALL, cursor=cursor, grouped=grouped
         )
     items = tuple(map(_build_item, page.sessions))
     if output.as_json:
         output.print_json(SessionsDocument(items, page.next, page.total, page.rows))
     elif output.as_csv:
-        output.print_csv(render_csv(SessionItem.__struct_fields__, map(astuple, items)))
+        output.print_csv(plain_text.render_csv(SessionItem.__struct_fields__, map(astuple, items)))
     elif items:
         _print_sessions(output, items)
     _say_more(page, output.as_json)
 
 
-def _say_more(page: SessionPage, as_json: bool) -> None:
+def _say_more(page: lists.SessionPage, as_json: bool) -> None:
     if not page.total:
         raise NothingFoundError("no such session is archived")
     if as_json:
@@ -416,23 +397,23 @@ def _build_filter(
     until: str | None,
     visibility: str | None,
     **others: Any,
-) -> SessionFilter:
+) -> lists.SessionFilter:
     if archived and with_archived:
         raise click.UsageError("--archived and --all cannot be used together.", click.get_current_context())
     is_path = project is not None and (project in (".", "..") or os.sep in project or project.startswith("~"))
-    return SessionFilter(
+    return lists.SessionFilter(
         text=text,
         under=os.path.abspath(os.path.expanduser(project or "")) if is_path else None,
         project_text=None if is_path else project,
         archived=None if with_archived else archived,
-        since=None if since is None else read_time("--since", since),
-        until=None if until is None else read_time("--until", until, ending=True),
+        since=None if since is None else plain_text.read_time("--since", since),
+        until=None if until is None else plain_text.read_time("--until", until, ending=True),
         visibility=None if visibility is None else Visibility(visibility),
         **others,
     )
 
 
-def _find_alike(store: MaintainedStore, wanted: SessionFilter, prefix: str) -> SessionFilter:
+def _find_alike(store: MaintainedStore, wanted: lists.SessionFilter, prefix: str) -> lists.SessionFilter:
     """Return a filter for the sessions like one."""
     session, _ = find_session(store, prefix)
     if session.row.series is None:
@@ -465,8 +446,8 @@ Examples:
 @click.argument("text", required=False)
 @click.option(
     "--sort",
-    type=click.Choice([order.value for order in ProjectOrder]),
-    default=ProjectOrder.NEWEST.value,
+    type=click.Choice([order.value for order in lists.ProjectOrder]),
+    default=lists.ProjectOrder.NEWEST.value,
     show_default=True,
     help="The order of the rows.",
 )
@@ -482,7 +463,7 @@ def projects_command(
 ) -> None:
     """List archived projects, and what they used.
 
-    TEXT is a part of their paths. Sessions that were put away count. A session that continues another one
+    TEXT is a part of their paths. Hidden sessions count, too. A session that continues another one
     also has its answers; `turnlog usage` counts each answer once.
     """
     if output.as_json and output.as_csv:
@@ -494,10 +475,12 @@ def projects_command(
     if output.as_json:
         output.print_json(items)
     elif output.as_csv:
-        output.print_csv(render_csv(ProjectItem.__struct_fields__, map(astuple, items)))
+        output.print_csv(plain_text.render_csv(ProjectItem.__struct_fields__, map(astuple, items)))
     elif items:
         home = expanduser("~") if output.is_terminal else None
-        print_table(output, _PROJECT_COLUMNS, (_project_cells(item, home, output.now) for item in items))
+        plain_text.print_table(
+            output, _PROJECT_COLUMNS, (_project_cells(item, home, output.now) for item in items)
+        )
     if not found:
         raise NothingFoundError("no such project is archived")
     if len(shown) < len(found) and not output.as_json:
@@ -511,7 +494,7 @@ class MarkItem(Struct, frozen=True, gc=False, kw_only=True):
     key: str
     title: str | None
     changed: bool
-    marks: Marks
+    marks: lists.Marks
 
 
 @click.command(
@@ -540,7 +523,7 @@ Examples:
 )
 @click.option("--name", metavar="TEXT", help="Give it a name; an empty TEXT removes it.")
 @click.option("--note", metavar="TEXT", help="Add a note; an empty TEXT removes it.")
-@click.option("--archive/--no-archive", default=None, help="Put it away, hidden from lists, or bring it back.")
+@click.option("--archive/--no-archive", default=None, help="Hide it from lists, or show it again.")
 @click.option("--undo", is_flag=True, help="Undo the last change; repeat it to undo earlier ones.")
 @output_options()
 def mark_command(
@@ -560,7 +543,7 @@ def mark_command(
     from what was read, and nothing outside the archive is touched. Without any option, the marks are only
     shown.
     """
-    change = MarkChange(
+    change = lists.MarkChange(
         name=UNSET if name is None else name,
         note=UNSET if note is None else note,
         starred=UNSET if star is None else star,
@@ -568,7 +551,7 @@ def mark_command(
         tags=tags,
         untags=untags,
     )
-    if undo and (sessions or change != MarkChange()):
+    if undo and (sessions or change != lists.MarkChange()):
         raise MisuseError("--undo undoes the last change, and cannot be combined with anything else")
     if not undo and not sessions:
         raise MisuseError("name the sessions to mark, or --undo alone")
@@ -577,10 +560,14 @@ def mark_command(
     output.show(items, (line for item in items for line in _describe_change(item)))
 
 
-def _change_marks(store: MaintainedStore, prefixes: tuple[str, ...], change: MarkChange) -> list[MarkItem]:
+def _change_marks(
+    store: MaintainedStore, prefixes: tuple[str, ...], change: lists.MarkChange
+) -> list[MarkItem]:
     found = {stored.key: stored for stored, _ in (find_session(store, prefix) for prefix in prefixes)}
     done = (
-        {} if change == MarkChange() else {each.key: each.after for each in store.mark(LOCAL, [*found], change)}
+        {}
+        if change == lists.MarkChange()
+        else {each.key: each.after for each in store.mark(LOCAL, [*found], change)}
     )
     return [
         MarkItem(
@@ -607,6 +594,6 @@ def _undo_marks(store: MaintainedStore) -> list[MarkItem]:
 
 
 def _describe_change(item: MarkItem) -> Iterator[str]:
-    yield f"{clean_line(item.id or item.key)}  {marks_text(item.marks, item.title or '(no title)')}"
+    yield f"{clean_line(item.id or item.key)}  {plain_text.marks_text(item.marks, item.title or '(no title)')}"
     if item.marks.note is not None:
         yield from (f"  {line}" for line in clean(item.marks.note).split("\n"))

@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from turnlog.cli.accounts import (
     DAY_NS,
-    at_cell,
-    dry_option,
     find_by_id,
+    instant_cell,
     name_state,
     opened_accounts,
     record,
@@ -28,7 +27,15 @@ from turnlog.cli.completion import complete_links, complete_rules, complete_sess
 from turnlog.cli.output import Output, output_options, show_progress
 from turnlog.cli.plain_text import Column, local_time, print_table, read_time, render_table, show_list
 from turnlog.cli.stores import find_session, open_archive
-from turnlog.cli.terminal import MisuseError, NothingFoundError, clean_line, shorten, warn, yes_option
+from turnlog.cli.terminal import (
+    MisuseError,
+    NothingFoundError,
+    clean_line,
+    dry_option,
+    shorten,
+    warn,
+    yes_option,
+)
 from turnlog.config import Settings
 from turnlog.export.link_preview import LinkPreview, build_preview
 from turnlog.export.plain_text import plural
@@ -291,7 +298,7 @@ class NewLink(Struct, frozen=True, gc=False, kw_only=True):
     """What `turnlog links create --json` prints."""
 
     preview: LinkPreview
-    """What whoever has the address sees."""
+    """What visitors see."""
     link: LinkItem | None = None
     """Null for a dry run."""
     path: str | None = None
@@ -452,8 +459,8 @@ def _link_cells(link: Link, now: datetime | None) -> Iterator[str]:
     yield shorten(link.title, _LINK_TITLE)
     yield link.created_by or "operator"
     yield name_state(link)
-    yield at_cell(link.created_ns, now)
-    yield at_cell(link.expires_ns, None)
+    yield instant_cell(link.created_ns, now)
+    yield instant_cell(link.expires_ns, None)
     yield f"{link.opened:,}"
 
 
@@ -500,12 +507,22 @@ class AuditDocument(Struct, frozen=True, gc=False):
     """What `--before` takes to go on; null if there is no more."""
 
 
+class _ActionName(click.Choice[str]):
+    """An action, also by the name that it had."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        former = next((each for each in Action if value == each.stored != each.value), None)
+        if former is not None:
+            warn(f"--action {value} is now called {former.value}")
+        return super().convert(value if former is None else former.value, param, ctx)
+
+
 @click.command(
     "audit",
     epilog="""\b
 Examples:
   turnlog audit                                  the newest
-  turnlog audit --person ben --action looked     who looked at Ben's sessions
+  turnlog audit --person ben --action viewed     who viewed Ben's sessions
   turnlog audit --who ada --since 7d
   turnlog audit --session 5d1c --json
 """,
@@ -527,7 +544,7 @@ Examples:
     "--action",
     "actions",
     multiple=True,
-    type=click.Choice([each.value for each in Action]),
+    type=_ActionName([each.value for each in Action]),
     help="Only this action; may be repeated.",
 )
 @click.option("--since", metavar="TIME", help="At this time or later: 2026-03-01, 2026-03-01T14:00, 7d, 12h.")

@@ -19,18 +19,6 @@ from rich.text import Text
 
 from turnlog.cli import conversation
 from turnlog.cli.completion import complete_sessions_or_files
-from turnlog.cli.conversation import (
-    Excerpt,
-    Nested,
-    find_excerpt,
-    nest,
-    render_agents,
-    render_conversation,
-    render_excerpt,
-    render_header,
-    render_tree,
-    render_turns,
-)
 from turnlog.cli.output import Output, Row, output_options, show_progress
 from turnlog.cli.plain_text import marks_text
 from turnlog.cli.session_input import OpenedSession, escape_lines, open_session_input
@@ -38,7 +26,6 @@ from turnlog.cli.terminal import MisuseError, NothingFoundError, clean
 from turnlog.config import Settings
 from turnlog.instants import from_microseconds
 from turnlog.messages import Dialect
-from turnlog.server.messages import Message as Shown
 from turnlog.shapes import fill
 from turnlog.store.lists import Marks
 from turnlog.store.model import Visibility
@@ -49,18 +36,6 @@ from turnlog.transcripts.kinds import AgentState, CallState, Category, MessageTy
 from turnlog.transcripts.lines.content import Author
 from turnlog.transcripts.queries import threads
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.queries.threads import (
-    MessageTree,
-    Thread,
-    build_tree,
-    decode_lines,
-    find_start,
-    list_turn_uses,
-    open_agent,
-    open_main,
-    read_agent_prompt,
-    read_prompts,
-)
 from turnlog.transcripts.segments import MessageRecord
 from turnlog.transcripts.session_files import path_text
 from turnlog.transcripts.summary import Summary
@@ -69,7 +44,7 @@ from turnlog.transcripts.usage.tokens import Totals
 
 
 class CallItem(Struct, frozen=True, gc=False):
-    """A tool call with what came of it."""
+    """A tool call with its result."""
 
     id: str | None
     name: str
@@ -163,7 +138,7 @@ class SessionDocument(Struct, frozen=True, gc=False):
     summary: Summary
     messages: tuple[MessageItem, ...] | UnsetType = UNSET
     compactions: tuple[Compaction, ...] | UnsetType = UNSET
-    tree: MessageTree | UnsetType = UNSET
+    tree: threads.MessageTree | UnsetType = UNSET
     turns: tuple[TurnItem, ...] | UnsetType = UNSET
     agents: tuple[AgentItem, ...] | UnsetType = UNSET
     problems: tuple[ProblemItem, ...] | UnsetType = UNSET
@@ -171,13 +146,13 @@ class SessionDocument(Struct, frozen=True, gc=False):
 
 def build_document(
     session: SessionRecords,
-    shown: Shown,
+    shown: OpenedSession,
     view: Literal["conversation", "tree", "turns", "agents", "raw"],
-    excerpt: Excerpt | None = None,
+    excerpt: conversation.Excerpt | None = None,
 ) -> SessionDocument:
     """Return all of a session, or only its tree, its turns, its agents or an excerpt."""
     everything = view == "conversation" and excerpt is None
-    summary, main = shown.read_summary(), open_main(session)
+    summary, main = shown.read_summary(), threads.open_main(session)
     messages: tuple[MessageItem, ...] | UnsetType = UNSET
     if excerpt is not None:
         messages = _list_messages(excerpt.thread, excerpt.records)
@@ -191,14 +166,16 @@ def build_document(
         summary=summary,
         messages=messages,
         compactions=main.compactions if everything else UNSET,
-        tree=build_tree(main) if everything or view == "tree" else UNSET,
+        tree=threads.build_tree(main) if everything or view == "tree" else UNSET,
         turns=tuple(_list_turns(session)) if everything or view == "turns" else UNSET,
         agents=tuple(_list_agents(session)) if everything or view == "agents" else UNSET,
         problems=tuple(map(_build_problem, shown.list_problems(session))) if everything else UNSET,
     )
 
 
-def _list_messages(thread: Thread, records: Sequence[MessageRecord] | None = None) -> tuple[MessageItem, ...]:
+def _list_messages(
+    thread: threads.Thread, records: Sequence[MessageRecord] | None = None
+) -> tuple[MessageItem, ...]:
     """Return messages, known by their places in their conversation."""
     places = thread.list_places()
     rows = thread.list_records() if records is None else records
@@ -243,7 +220,7 @@ def _build_call(call: Call) -> CallItem:
 
 def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
     prices = Prices()
-    for turn, prompt in zip(list_turn_uses(session), read_prompts(session), strict=True):
+    for turn, prompt in zip(threads.list_turn_uses(session), threads.read_prompts(session), strict=True):
         record, bill = turn.record, prices.build_bill(turn.usage)
         yield fill(
             TurnItem,
@@ -259,16 +236,16 @@ def _list_turns(session: SessionRecords) -> Iterator[TurnItem]:
 
 def _list_agents(session: SessionRecords) -> Iterator[AgentItem]:
     for agent in session.list_agents():
-        started, file = find_start(session, agent), session.find_chapter(agent.file)
+        started, file = threads.find_start(session, agent), session.find_chapter(agent.file)
         yield fill(
             AgentItem,
             agent,
-            prompt=read_agent_prompt(session, agent),
+            prompt=threads.read_agent_prompt(session, agent),
             state=AgentState(agent.state),
             call_id=None if started is None else started[1].id,
             linked_by=None if agent.linked_by is None else AgentLink(agent.linked_by),
             path=None if agent.file is None or file is None else path_text(file.facts.path),
-            messages=_list_messages(open_agent(session, agent)),
+            messages=_list_messages(threads.open_agent(session, agent)),
         )
 
 
@@ -357,7 +334,7 @@ def show_command(
         with shown.open() as found:
             with show_progress(f"Reading {shown.name}"):
                 _require_content(shown.name, found)
-                excerpt = None if message is None else find_excerpt(found, message, agent, context)
+                excerpt = None if message is None else conversation.find_excerpt(found, message, agent, context)
                 document = build_document(found, shown, view, excerpt) if output.as_json else None
             if document is not None:
                 output.print_json(document)
@@ -393,7 +370,7 @@ def _refuse_mixtures(
         raise click.UsageError(f"{name} can only be used with --message.", here)
 
 
-def _print_raw(shown: Shown, output: Output) -> None:
+def _print_raw(shown: OpenedSession, output: Output) -> None:
     if output.is_terminal:
         output.print(escape_lines(shown.read_bytes()))
     else:
@@ -409,7 +386,9 @@ def _require_content(name: str, session: SessionRecords) -> None:
     if any(line.type != _UNKNOWN for chapter in chapters for line in chapter.list_lines()):
         return
     decoded = [
-        line for chapter in chapters for line in decode_lines(chapter, range(chapter.count_lines)).values()
+        line
+        for chapter in chapters
+        for line in threads.decode_lines(chapter, range(chapter.count_lines)).values()
     ]
     if all(line.dialect is Dialect.UNKNOWN for line in decoded):
         reason = decoded[0].problems[0] if decoded[0].problems else "unknown"
@@ -433,17 +412,17 @@ def _render_session(
         shared = "shared with the team" if shown.visibility is Visibility.TEAM else "private"
         yield Text(f"{clean(shown.person)}'s, {shared}", "dim")
     problems = shown.count_problems()
-    yield from render_header(summary, session.count_turns(), len(agents), problems, shown.argument)
+    yield from conversation.render_header(summary, session.count_turns(), len(agents), problems, shown.argument)
     if excerpt is not None:
-        yield from render_excerpt(excerpt, detail)
+        yield from conversation.render_excerpt(excerpt, detail)
         return
     match view:
         case "tree":
-            yield from render_tree(open_main(session))
+            yield from conversation.render_tree(threads.open_main(session))
         case "turns":
-            yield from render_turns(session)
+            yield from conversation.render_turns(session)
         case "agents":
-            yield from render_agents(session, agents) if agents else [Text("no agents")]
+            yield from conversation.render_agents(session, agents) if agents else [Text("no agents")]
         case _:
             yield from _render_conversation(session, detail)
 
@@ -463,13 +442,13 @@ def _render_conversation(session: SessionRecords, detail: conversation.Detail) -
     remarks = dict.fromkeys(threads.list_abandoned(session), "an abandoned branch")
     shown = filter(places.is_main, thread.list_records())
 
-    def find_nested(call: Call) -> Iterator[Nested]:
-        return (nest(session, agent) for agent in places.take_started(call))
+    def find_nested(call: Call) -> Iterator[conversation.Nested]:
+        return (conversation.nest(session, agent) for agent in places.take_started(call))
 
-    yield from render_conversation(
-        Nested(Text(), thread, thread.compactions, shown, remarks), find_nested, detail
+    yield from conversation.render_conversation(
+        conversation.Nested(Text(), thread, thread.compactions, shown, remarks), find_nested, detail
     )
-    for nested in (nest(session, agent) for agent in places.take_left()):
+    for nested in (conversation.nest(session, agent) for agent in places.take_left()):
         yield Row(Text())
         yield Row(Text.assemble(nested.title, ("  without a call", "dim")))
-        yield from render_conversation(nested, find_nested, detail)
+        yield from conversation.render_conversation(nested, find_nested, detail)

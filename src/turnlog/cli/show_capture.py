@@ -87,7 +87,7 @@ def _describe(source: KnownSource, lines: list[Line]) -> CapturedFile:
             CapturedLine(number=number, dialect=line.dialect.value, entry=_raw(line))
             for number, line in enumerate(lines, 1)
         ),
-        cut_off=tuple(CutOff(id=each.message.id or None, text=_say(each)) for each in _list_cut_off(lines)),
+        cut_off=tuple(CutOff(id=each.message.id or None, text=_text_of(each)) for each in _list_cut_off(lines)),
     )
 
 
@@ -111,7 +111,7 @@ def _list_cut_off(lines: list[Line]) -> Iterator[AssembledMessage]:
             yield each
 
 
-def _say(assembled: AssembledMessage) -> str:
+def _text_of(assembled: AssembledMessage) -> str:
     content = assembled.message.content
     return "\n\n".join(_list_said(msgspec.json.decode(msgspec.json.encode(content)))) if content else ""
 
@@ -125,14 +125,14 @@ def render_captures(found: list[tuple[CapturedFile, list[Line]]]) -> Iterator[Ro
             if isinstance(line.entry, PartialAssistantMessage):
                 pieces += 1
             else:
-                yield Row(_tell(line), Text(f"{number:>6}  ", "dim"))
+                yield Row(_render_line(line), Text(f"{number:>6}  ", "dim"))
         if pieces:
             yield Row(Text(f"{plural(pieces, 'piece')} of answers that the lines above have in full", "dim"))
         for each in file.cut_off:
             yield Row(Text(f"cut off: {shorten(each.text, _LONGEST) or 'nothing yet'}", "yellow"))
 
 
-def _tell(line: Line) -> Text:
+def _render_line(line: Line) -> Text:
     value = _decode(line)
     if not isinstance(value, dict):
         return Text.assemble(("not a JSON object", "red"), "  ", shorten(_show(value), _LONGEST))

@@ -172,7 +172,7 @@ def _read_archive(asked: StatusInput, zone_name: str | None) -> StatusDocument:
         if not is_made(place):
             return StatusDocument()
         with closing(open_store(place, read_only=True)) as store:
-            return _count(store.read_usage(OWNER).list_cells(), asked, zone_name)
+            return _count(store.read_usage(OWNER).list_cells(_TOLD_APART), asked, zone_name)
     except (TurnlogError, OSError, ValueError):
         return StatusDocument()
 

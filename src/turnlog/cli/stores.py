@@ -11,20 +11,22 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from importlib import import_module
 from itertools import takewhile
 from operator import eq
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnlog.cli.output import show_progress
 from turnlog.cli.terminal import MisuseError, NothingFoundError, shorten, warn
 from turnlog.config import Settings
 from turnlog.errors import FormerStoreError, OlderStoreError
-from turnlog.ingest.upgrade import Phase, UpgradeReport
 from turnlog.store.interface import KnownSession, MaintainedStore, Store, find_known, find_sessions
 from turnlog.store.lists import SessionFilter, StoredSession
 from turnlog.store.model import LOCAL, Machine, StorePlace, is_made
 from turnlog.store.opening import open_store
+
+if TYPE_CHECKING:
+    from turnlog.ingest.upgrade import Phase, UpgradeReport
 
 
 def find_machines(machines: Sequence[Machine], name: str) -> list[Machine]:
@@ -60,8 +62,7 @@ def _open_to_write(settings: Settings) -> MaintainedStore:
     try:
         return open_store(settings.place)
     except FormerStoreError:
-        # Loaded when it is needed: it derives sessions, of which lists know nothing.
-        import_module("turnlog.cli.maintenance").bring_up(settings)
+        upgrade_first(settings)
         return open_store(settings.place)
 
 

@@ -94,13 +94,13 @@ NOBODY_READS: Final = 141
 
 
 class MisuseError(click.ClickException):
-    """A command was asked for what cannot be done."""
+    """A command was used wrongly."""
 
     exit_code = MISUSE
 
 
 class NothingFoundError(click.ClickException):
-    """A command looked where it was told to, and there was nothing of its kind."""
+    """A command found nothing."""
 
     exit_code = FOUND_PROBLEMS
 
@@ -111,6 +111,7 @@ def describe_os_error(error: OSError) -> str:
     return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
 
 
+dry_option = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 

@@ -21,7 +21,6 @@ from turnlog.cli import terminal
 from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file
 from turnlog.cli.output import Output, output_options, show_progress, track
 from turnlog.cli.session_input import is_file_name, open_session_input
-from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, NothingFoundError, clean_line
 from turnlog.errors import MigrationError
 from turnlog.export.plain_text import plural
 from turnlog.messages import Dialect, Line
@@ -152,7 +151,7 @@ def render_findings(report: ValidationReport, everything: bool) -> Iterator[Rend
     """Yield the findings of each file, the gravest first, and what they come to."""
     for file in report.files:
         if file.findings:
-            yield Text(clean_line(file.path), "bold")
+            yield Text(terminal.clean_line(file.path), "bold")
             yield _findings_table(file, everything)
             yield Text()
     yield _describe_total(report)
@@ -194,7 +193,7 @@ def _finding_cells(item: FindingItem) -> Iterator[Text]:
     yield Text(item.severity, _STYLES[item.severity])
     yield Text(f"line {item.line}")
     yield Text(item.rule, "dim")
-    yield Text(clean_line(item.message))
+    yield Text(terminal.clean_line(item.message))
 
 
 def _describe_total(report: ValidationReport) -> Text:
@@ -274,11 +273,11 @@ def validate_command(
     is_empty = not report.lines and not any(report.counts.values())
     output.show(report, [] if is_empty else render_findings(report, everything))
     if is_empty:
-        raise NothingFoundError(
+        raise terminal.NothingFoundError(
             f"no lines in {found.describe() if found.paths else ', '.join(map(str, given)) or STDIN_NAME}"
         )
     if unread or _fails(report, Severity.WARNING if strict else Severity.ERROR):
-        raise click.exceptions.Exit(FOUND_PROBLEMS)
+        raise click.exceptions.Exit(terminal.FOUND_PROBLEMS)
 
 
 def _is_path(name: Path) -> bool:
@@ -322,7 +321,7 @@ def _describe_counts(verb: str, count: int, kinds: Iterable[tuple[str, int]]) ->
 
 
 def _describe_leftover(left: Leftover) -> str:
-    named = f", {clean_line(left.uuid)}" if left.uuid else ""
+    named = f", {terminal.clean_line(left.uuid)}" if left.uuid else ""
     return f"  byte {left.at.offset}{named}: {left.reason}"
 
 
@@ -388,11 +387,11 @@ def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, outp
             done = migrate(source, target, in_place=force, force=force, dry_run=dry_run, on_progress=report)
     except MigrationError as error:
         hint = "" if force or not target.is_file() else "; --force overwrites it"
-        raise MisuseError(f"{error}{hint}") from error
+        raise terminal.MisuseError(f"{error}{hint}") from error
     shown = render_migration(done, dry_run) if done.documents else []
     output.show(_migration_document(done, source, target, dry_run), shown)
     if not done.documents:
-        raise NothingFoundError(f"{path_text(source)}: no documents")
+        raise terminal.NothingFoundError(f"{path_text(source)}: no documents")
 
 
 def _migration_document(done: Migration, source: Path, target: Path, dry_run: bool) -> MigrationDocument:

@@ -2,5 +2,3 @@
 
 SQL lives here and nowhere else. `interface` says what a store must do; `sqlite` is the embedded one.
 """
-
-__all__: list[str] = []
