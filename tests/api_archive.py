@@ -47,7 +47,7 @@ class Writer:
     def __init__(self, session: str, *, cwd: str | None = "/home/ada/odd") -> None:
         self._session = session
         self._cwd = cwd
-        self._parent: str | None = None
+        self.parent: str | None = None
         self._count = 0
         self.data = b""
 
@@ -78,12 +78,12 @@ class Writer:
         uuid = more.pop("uuid", f"{self._session[:8]}-0000-4000-9000-{self._count:012d}")
         time = (BEGINS + timedelta(seconds=self._count)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         end = more.pop("end", "\n")
-        line = {"parentUuid": self._parent, "isSidechain": False, "userType": "external"}
+        line = {"parentUuid": self.parent, "isSidechain": False, "userType": "external"}
         line |= {} if self._cwd is None else {"cwd": self._cwd}
         line |= {"sessionId": self._session, "version": "2.1.150", "gitBranch": "main", "type": kind}
         line |= {"message": message, "uuid": uuid, "timestamp": time} | more
         self.data += (json.dumps(line, separators=(",", ":")) + end).encode()
-        self._parent = uuid
+        self.parent = uuid
         return str(uuid)
 
 
@@ -177,14 +177,14 @@ def _write_inline() -> bytes:
     to = Writer(INLINE)
     to.user("Look into it")
     to.answer(say("I send somebody."), call("toolu_task", "Task", prompt="Find out", subagent_type="Explore"))
-    main = to._parent
-    to._parent = None
+    main = to.parent
+    to.parent = None
     agent: dict[str, Any] = {"isSidechain": True, "agentId": "a1b2c3d"}
     to.user("Find out", **agent)
     to.answer(say("I looked."), call("toolu_grep", "Grep", pattern="x"), **agent)
     to.result("toolu_grep", "x.py", **agent)
     to.answer(say("It is x.py."), **agent)
-    to._parent = main
+    to.parent = main
     to.result("toolu_task", "It is x.py.", toolUseResult={"agentId": "a1b2c3d", "status": "completed"})
     to.answer(say("It is in x.py."))
     return to.data
@@ -196,7 +196,7 @@ def _write_branches() -> bytes:
     root = to.answer(say("Assam or Darjeeling."))
     to.user("Assam")
     to.answer(say("Milk?"))
-    to._parent = root
+    to.parent = root
     to.user("Darjeeling")
     to.answer(say("No milk."))
     return to.data

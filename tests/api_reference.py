@@ -82,7 +82,7 @@ NOT_SHOWN = {
     ("GET", "/api/sessions/{id}/captures/{source}"),
     ("GET", "/api/archive/verify"),
     ("POST", "/api/archive/verify"),
-    ("POST", "/api/archive/tombstones/{session_id}/lift"),
+    ("DELETE", "/api/archive/tombstones/{session_id}"),
     ("POST", "/api/ingest"),
     ("POST", "/api/ingest/hooks"),
     ("POST", "/api/login"),

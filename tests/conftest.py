@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from corpus_archive import CorpusArchive, share_archive
+from postgres_server import drop_databases
 
 # A run that is started in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -33,8 +35,20 @@ settings.load_profile("test")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep out of the data of whoever runs the tests: commands without a home of their own get an empty one."""
+    """Keep out of the data of whoever runs the tests, and of their time zone.
+
+    Commands without a home of their own get an empty one.
+    """
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     os.environ["TURNLOG_HOME"] = str(tmp_path_factory.mktemp("turnlog-home"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def databases() -> Iterator[None]:
+    """Drop the databases of a module when its tests are over: hundreds would fill the memory."""
+    yield
+    drop_databases()
 
 
 @pytest.fixture(scope="session")

@@ -223,7 +223,7 @@ def test_a_team_is_set_up_as_the_page_says(prefix: Path, tmp_path: Path) -> None
         ask(url, f"/api/sessions/{SESSION}/messages", ada)
         audit = walk.take(7)
         assert (tmp_path / "turnlog-backup.dump").exists()
-    assert [word for word in ("ada", "ben", "looked", "rule") if word not in audit] == []
+    assert [word for word in ("ada", "ben", "viewed", "rule") if word not in audit] == []
 
 
 def find_secret(prefix: str, text: str) -> str:

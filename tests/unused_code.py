@@ -19,7 +19,7 @@ DECORATED = ["@*.command", "@*.group", "@click.command", "@click.group"]
 DECORATED += ["@get", "@post", "@put", "@delete", "@patch"]
 """Found by their decorators, by click and Litestar."""
 EXCEPTIONS = {
-    "Python": ("__class_getitem__", "__dir__", "__getattr__", "_name_", "dst", "fromutc", "trace"),
+    "Python": ("__class_getitem__", "__dir__", "__getattr__", "_missing_", "_name_", "dst", "fromutc", "trace"),
     "click": ("list_commands", "get_command", "format_commands"),
     "Litestar, uvicorn and h11": (
         "operation_id", "request_body", "send_400_response", "disconnected", "capture_signals", "force_exit",
