@@ -171,24 +171,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure_sync(machine: Machine) -> Iterator[Row]:
     """Sync all sessions from nothing; at last with a look at the memory of all processes."""
     peer = machine.peers / "bin" / "agentsview"
-    own, other = [], []
+    own, other, after = [], [], []
     for number in range(ROUNDS):
         shutil.rmtree(machine.home / "turnlog", ignore_errors=True)
         own.append(_run([*TURNLOG, "sync"], machine.env))
+        after.append(_wait_for_order(machine))
         if peer.exists() and number < ROUNDS - 1:
             shutil.rmtree(machine.home / ".agentsview", ignore_errors=True)
             other.append(_run([str(peer), "sync"], machine.env))
     size = machine.archive.stat().st_size / machine.raw * 100
     shutil.rmtree(machine.home / "turnlog")
     peak = measure_peak([*TURNLOG, "sync"], machine.env)
+    _wait_for_order(machine)
     theirs = min(other, default=None)
     megabytes = f"{machine.raw / 1e6:.0f} MB"
     yield Row(
         f"cold sync, {megabytes}", "s", min(own), f"{GOAL_SYNC:g} times",
         theirs is not None and theirs / min(own) >= GOAL_SYNC, theirs, "agentsview", _clock_least_sync(machine),
     )  # fmt: skip
+    yield Row("  until all is in order, in the background", "s", min(after), "", True)
     yield Row("  its database, of the raw bytes", "%", size, f"{GOAL_SIZE:g}", size <= GOAL_SIZE)
     yield Row("  memory of all its processes", "MB", peak, f"{GOAL_MEMORY:g}", peak <= GOAL_MEMORY)
+
+
+def _wait_for_order(machine: Machine) -> float:
+    """Return how long it takes until nothing is left of what a sync does in the background."""
+    started = time.perf_counter()
+    with closing(open_store(machine.archive)) as store:
+        store.maintain()
+    taken, log = time.perf_counter() - started, machine.archive.with_name(f"{machine.archive.name}-wal")
+    while log.exists() and time.perf_counter() - started < _PATIENCE:  # whoever closes it last removes it
+        time.sleep(0.01)
+    return taken
 
 
 def _clock_least_sync(machine: Machine) -> float:

@@ -89,8 +89,11 @@ SHAPES: dict[str, Callable[[Sequence[Path], Path], None]] = {
 
 
 def measure_peak(command: Sequence[str], env: dict[str, str]) -> float:
-    """Run a program, and return the most memory in MB that it and those that it started had, added up."""
-    peaks: dict[int, int] = {}
+    """Run a program, and return the most memory in MB that it and those that it started had at any time.
+
+    Each that lives counts with the most that it has had so far.
+    """
+    peaks: list[int] = []
     with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) as process:
         done = threading.Event()
         watcher = threading.Thread(target=_watch, args=(process.pid, peaks, done))
@@ -100,13 +103,12 @@ def measure_peak(command: Sequence[str], env: dict[str, str]) -> float:
         watcher.join()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return sum(peaks.values()) / 1024
+    return max(peaks) / 1024
 
 
-def _watch(pid: int, peaks: dict[int, int], done: threading.Event) -> None:
+def _watch(pid: int, peaks: list[int], done: threading.Event) -> None:
     while not done.wait(_OFTEN):
-        for each in _list_family(pid):
-            peaks[each] = max(peaks.get(each, 0), _read_peak(each))
+        peaks.append(sum(map(_read_peak, _list_family(pid))))
 
 
 def _list_family(pid: int) -> list[int]:
