@@ -232,8 +232,7 @@ def hook(event, args):
         raise SystemExit(f"the network was used: {event} {args}")
 sys.addaudithook(hook)
 from turnlog.transcripts.usage.prices import Prices, find_table
-from turnlog.transcripts.usage.sightings import MessageUsage
-from turnlog.transcripts.usage.sightings import Tokens
+from turnlog.transcripts.usage.tokens import MessageUsage, Tokens
 message = MessageUsage("m", "s", ("s",), None, "claude-opus-5", Tokens(1000, 100))
 unknown = MessageUsage("m", "s", ("s",), None, "claude-opus-99", Tokens(1000, 100))
 bill = Prices().build_bill([message, unknown])

@@ -22,16 +22,8 @@ from turnlog.cli.output import Output, output_options, track
 from turnlog.cli.session_input import OpenedSession, is_file_name, open_session_input
 from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
+from turnlog.export import files
 from turnlog.export.conversation import Selection
-from turnlog.export.files import (
-    Exported,
-    Outcome,
-    export_raw,
-    find_transcript,
-    name_files,
-    refuse_existing,
-    write_file,
-)
 from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor, Replaced
 from turnlog.shapes import fill
@@ -54,7 +46,7 @@ class ExportedFile(Struct, frozen=True, gc=False):
     generation: int
     size: int
     sha256: str
-    outcome: Outcome
+    outcome: files.Outcome
 
 
 class WrittenSession(Struct, frozen=True, gc=False):
@@ -187,10 +179,10 @@ class _Writer:
                 raise MisuseError(f"{file}: one file cannot hold them all; name a folder, or one of {keys}")
             paths = [where]
         else:
-            paths = [(where or Path()) / name for name in name_files(names, self._form)]
+            paths = [(where or Path()) / name for name in files.name_files(names, self._form)]
         for path in paths:
             if not self._force:
-                refuse_existing(path)
+                files.refuse_existing(path)
         return [*zip(sessions, paths, strict=True)]
 
     @contextmanager
@@ -230,7 +222,7 @@ class _Writer:
         """Write one session into a file."""
         with open_session_input(what, self._settings, self._session) as shown:
             redactor = None if self._rules is None else Redactor(self._rules)
-            size = write_file(path, self._render(shown, redactor), overwrite=self._force)
+            size = files.write_file(path, self._render(shown, redactor), overwrite=self._force)
         replaced = None if redactor is None else tuple(redactor.replaced)
         return WrittenSession(shown.name, path_text(path), size, replaced)
 
@@ -291,27 +283,27 @@ def _give_back(settings: Settings, sessions: Sequence[str], where: Path | None, 
         raise MisuseError("say where to put the files: --output DIR")
     from turnlog.cli.stores import find_session, open_archive
 
-    done: list[Exported] = []
+    done: list[files.Exported] = []
     with open_archive(settings) as store:
         chosen = [find_session(store, session)[1] for session in sessions]
         # Files of sessions that share a name must not come to lie on each other.
         used: Counter[str] = Counter()
         for known in chosen:
-            own = find_transcript(known)
+            own = files.find_transcript(known)
             name = known.key if own is None else Path(own.path).stem
             used[name] += 1
-            done += export_raw(
+            done += files.export_raw(
                 store, LOCAL, known, where if used[name] == 1 else where / f"{name}-{used[name]}"
             )
     output.show(list_files(done), describe(done))
 
 
-def list_files(done: list[Exported]) -> tuple[ExportedFile, ...]:
+def list_files(done: list[files.Exported]) -> tuple[ExportedFile, ...]:
     """Return what was done, for programs."""
     return tuple(fill(ExportedFile, each, path=path_text(each.path)) for each in done)
 
 
-def describe(done: list[Exported]) -> list[str]:
+def describe(done: list[files.Exported]) -> list[str]:
     """Return what was done, for people: a line for each file."""
     return [f"{each.outcome.value:<12}{each.size:>12,}  {clean_line(path_text(each.path))}" for each in done]
 

@@ -21,17 +21,7 @@ from turnlog.cli.files import FoundFiles
 from turnlog.cli.output import show_progress
 from turnlog.cli.terminal import describe_os_error, warn
 from turnlog.instants import to_microseconds
-from turnlog.store.usage_cells import (
-    FULL,
-    AnswerSum,
-    Detail,
-    Home,
-    SumKey,
-    UsageCell,
-    build_cell,
-    build_cells,
-    sum_answers,
-)
+from turnlog.store import usage_cells
 from turnlog.store.usage_report import FAILED, AnswerCell, CallUse, ReportedCost
 from turnlog.transcripts.session_files import path_text, project_name
 from turnlog.transcripts.usage.prices import Charger, Prices, PriceTable, to_dollars
@@ -220,17 +210,17 @@ class FileUsage:
         self._charger = Charger(prices)
         self._scans: dict[str, Scan] = {}
         """What each file says."""
-        self._sums: dict[str, Mapping[SumKey, AnswerSum]] = {}
+        self._sums: dict[str, Mapping[usage_cells.SumKey, usage_cells.AnswerSum]] = {}
         """What its answers come to, added up while other files are still read."""
         self._shared: dict[str, set[str]] = {}
         """Answers that stand in several places, by the files that have some of them."""
-        self._homes: dict[str, Home] = {}
+        self._homes: dict[str, usage_cells.Home] = {}
         self.is_complete = not found.obstacles
         """Whether all files could be read."""
         show = partial(show_progress, "Reading sessions") if sys.stderr.isatty() else show_nothing
         self._take(scan_files(found.paths, found.sizes, show=show))
 
-    def list_cells(self, _: Detail = FULL) -> list[UsageCell]:
+    def list_cells(self, _: usage_cells.Detail = usage_cells.FULL) -> list[usage_cells.UsageCell]:
         """Return what answers used, in quarters of an hour; each that stands in several places by itself."""
         shared = set().union(*self._shared.values())
         cells = [self._price(message) for message in self._gather(self._shared, shared).list_messages()]
@@ -238,8 +228,8 @@ class FileUsage:
             sums = self._sums[source]
             if source in self._shared:
                 own = [each for each in scan.answers if each.message not in shared]
-                sums = sum_answers(scan.groups, own, self._charger)
-            cells += build_cells(sums, scan.groups, self._homes[source])
+                sums = usage_cells.sum_answers(scan.groups, own, self._charger)
+            cells += usage_cells.build_cells(sums, scan.groups, self._homes[source])
         return cells
 
     def list_answers(self) -> list[AnswerCell]:
@@ -299,8 +289,8 @@ class FileUsage:
         """Return how many files were read."""
         return len(self._found.paths)
 
-    def _price(self, message: MessageUsage) -> UsageCell:
-        return build_cell(message, self._charger, self._homes[message.source])
+    def _price(self, message: MessageUsage) -> usage_cells.UsageCell:
+        return usage_cells.build_cell(message, self._charger, self._homes[message.source])
 
     def _gather(self, sources: Iterable[str], messages: Container[str] | None = None) -> SightingFold:
         """Return what some files say of all answers, or of some."""
@@ -320,7 +310,7 @@ class FileUsage:
                 continue
             source, scan = sources[file.number], file.scan
             self._scans[source] = scan
-            self._sums[source] = sum_answers(scan.groups, scan.answers, self._charger)
+            self._sums[source] = usage_cells.sum_answers(scan.groups, scan.answers, self._charger)
             for answer in scan.answers:
                 message = answer.message
                 if message in places:
@@ -332,7 +322,7 @@ class FileUsage:
         for session in self._found.sessions:
             own = list(islice(left, len(session.paths)))
             cwds = [cwd for source in own if source in self._scans for cwd in self._scans[source].cwds]
-            home = Home(session.name, project_name(cwds, session.project_folder))
+            home = usage_cells.Home(session.name, project_name(cwds, session.project_folder))
             self._homes.update(dict.fromkeys(own, home))
 
 

@@ -17,14 +17,7 @@ from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from turnlog.messages.tool_io.files import (
-    EditInput,
-    EditResult,
-    MultiEditInput,
-    MultiEditResult,
-    WriteInput,
-    WriteResult,
-)
+from turnlog.messages.tool_io import files
 from turnlog.store.interface import Store, find_sessions
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import Scope
@@ -64,15 +57,15 @@ def read_edit(call: Call) -> FileEdit | None:
     before = getattr(told, "original_file", None) or getattr(told, "original_file_contents", None)
     before = before if isinstance(before, str) else None
     match given:
-        case WriteInput():
-            content = told.content if isinstance(told, WriteResult) else None
+        case files.WriteInput():
+            content = told.content if isinstance(told, files.WriteResult) else None
             written = content if isinstance(content, str) else given.content
             return FileEdit(before=before, content=written) if isinstance(written, str) else None
-        case EditInput():
-            made = told if isinstance(told, EditResult) else given
+        case files.EditInput():
+            made = told if isinstance(told, files.EditResult) else given
             return FileEdit(before=before, replacements=_read_replacements((made,)))
-        case MultiEditInput():
-            several = told.edits if isinstance(told, MultiEditResult) else given.edits
+        case files.MultiEditInput():
+            several = told.edits if isinstance(told, files.MultiEditResult) else given.edits
             made_all = several if isinstance(several, tuple) else ()
             return FileEdit(before=before, replacements=_read_replacements(made_all))
         case _:

@@ -17,28 +17,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from turnlog.export.conversation import (
-    EVERYTHING,
-    SPEAKERS,
-    STATES,
-    AgentBegins,
-    AgentEnds,
-    Body,
-    BodyKind,
-    Done,
-    Heading,
-    Noted,
-    Piece,
-    Said,
-    Selection,
-    TurnBegins,
-    build_heading,
-    build_pieces,
-    learn_session,
-    redact_pieces,
-    select,
-    shorten_topic,
-)
+from turnlog.export import conversation
 from turnlog.export.documents import render_documents
 from turnlog.export.html_page import render_html
 from turnlog.export.plain_text import show_controls, strip_colors
@@ -52,31 +31,31 @@ COLUMNS = ("turn", "agent", "time", "kind", "name", "state", "model", "text", "o
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def render_csv(pieces: Iterable[Piece]) -> Iterator[str]:
+def render_csv(pieces: Iterable[conversation.Piece]) -> Iterator[str]:
     """Yield the text of a file, row by row."""
     turn = 0
     agents: list[str] = []
     yield _write(COLUMNS)
     for piece in pieces:
         match piece:
-            case TurnBegins():
+            case conversation.TurnBegins():
                 turn = piece.number
-            case AgentBegins():
+            case conversation.AgentBegins():
                 agents.append(piece.title)
-            case AgentEnds():
+            case conversation.AgentEnds():
                 agents.pop()
             case _:
                 time = "" if piece.time is None else piece.time.isoformat()
                 yield _write((str(turn or ""), "/".join(agents), time, *_list_cells(piece)))
 
 
-def _list_cells(piece: Said | Noted | Done) -> tuple[str, ...]:
+def _list_cells(piece: conversation.Said | conversation.Noted | conversation.Done) -> tuple[str, ...]:
     match piece:
-        case Said():
+        case conversation.Said():
             return str(piece.author), "", piece.remark, piece.model or "", piece.text, ""
-        case Noted():
+        case conversation.Noted():
             return piece.kind, "", "", "", piece.text, ""
-        case Done():
+        case conversation.Done():
             answered = "" if piece.answered is None else piece.answered.text
             given = "\n".join(body.text for body in piece.given) or piece.topic
             return "call", piece.name, str(piece.state), "", given, answered
@@ -98,29 +77,29 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _TICKS = re.compile(r"`+")
 
 
-def render_markdown(heading: Heading, pieces: Iterable[Piece]) -> Iterator[str]:
+def render_markdown(heading: conversation.Heading, pieces: Iterable[conversation.Piece]) -> Iterator[str]:
     """Yield the text of a file, piece by piece."""
     yield f"# {_line(heading.title)}\n\n"
     yield "".join(f"- {told}\n" for told in _list_facts(heading)) + "\n"
     for piece in pieces:
         match piece:
-            case TurnBegins():
+            case conversation.TurnBegins():
                 yield f"---\n\n### Turn {piece.number}\n\n"
-            case Said():
+            case conversation.Said():
                 yield from _render_said(piece)
-            case Noted():
+            case conversation.Noted():
                 sign = "✗ " if piece.failed else ""
                 yield f"*{sign}{_line(piece.kind)}*{_tell_rest(piece.text)}\n\n"
-            case Done():
+            case conversation.Done():
                 yield from _render_call(piece)
-            case AgentBegins():
+            case conversation.AgentBegins():
                 told = f": {_html(piece.description)}" if piece.description else ""
                 yield f"<details><summary>Agent <b>{_html(piece.title)}</b>{told}</summary>\n\n"
-            case AgentEnds():
+            case conversation.AgentEnds():
                 yield "</details>\n\n"
 
 
-def _list_facts(heading: Heading) -> Iterator[str]:
+def _list_facts(heading: conversation.Heading) -> Iterator[str]:
     if heading.started_at is not None:
         ended = "" if heading.ended_at is None else f" to {heading.ended_at:%Y-%m-%d %H:%M}"
         yield f"{heading.started_at:%Y-%m-%d %H:%M}{ended} UTC"
@@ -133,10 +112,10 @@ def _list_facts(heading: Heading) -> Iterator[str]:
     yield f"Session {_code(heading.session_id)}"
 
 
-def _render_said(said: Said) -> Iterator[str]:
+def _render_said(said: conversation.Said) -> Iterator[str]:
     when = "" if said.time is None else f" · {said.time:%H:%M:%S}"
     remark = "".join(f" · {told}" for told in ("✗ error" if said.failed else "", said.remark) if told)
-    yield f"**{SPEAKERS[said.author]}**{when}{remark}\n\n"
+    yield f"**{conversation.SPEAKERS[said.author]}**{when}{remark}\n\n"
     if said.thinking:
         yield f"<details><summary>Thinking</summary>\n\n{_quote(_defuse(said.thinking))}\n\n</details>\n\n"
     if said.text:
@@ -146,10 +125,10 @@ def _render_said(said: Said) -> Iterator[str]:
         yield f"*image, {_line(picture.media_type)}*\n\n"
 
 
-def _render_call(call: Done) -> Iterator[str]:
-    topic = shorten_topic(call.topic)
+def _render_call(call: conversation.Done) -> Iterator[str]:
+    topic = conversation.shorten_topic(call.topic)
     told = f" <code>{_html(topic)}</code>" if topic else ""
-    state = f" — {STATES[call.state]}" if call.state in STATES else ""
+    state = f" — {conversation.STATES[call.state]}" if call.state in conversation.STATES else ""
     yield f"<details><summary>{_html(call.name)}{told}{state}</summary>\n\n"
     for body in call.given:
         yield _render_body(body)
@@ -160,8 +139,8 @@ def _render_call(call: Done) -> Iterator[str]:
     yield "</details>\n\n"
 
 
-def _render_body(body: Body) -> str:
-    if body.kind is BodyKind.MARKDOWN:
+def _render_body(body: conversation.Body) -> str:
+    if body.kind is conversation.BodyKind.MARKDOWN:
         return _defuse(body.text) + "\n\n"
     text = strip_colors(body.text)
     fence = "`" * max(3, 1 + max((len(ticks) for ticks in _TICKS.findall(text)), default=0))
@@ -238,7 +217,7 @@ def render_session(
     summary: Summary,
     form: Format,
     *,
-    selection: Selection = EVERYTHING,
+    selection: conversation.Selection = conversation.EVERYTHING,
     redactor: Redactor | None = None,
     name: str | None = None,
     camel: bool = True,
@@ -252,7 +231,7 @@ def render_session(
     not there.
     """
     if redactor is not None:
-        learn_session(session, redactor)
+        conversation.learn_session(session, redactor)
     match form:
         case Format.JSON:
             yield from render_documents(
@@ -263,19 +242,19 @@ def render_session(
         case Format.CSV:
             yield from _encode(render_csv(_list_pieces(session, summary, selection, redactor)))
         case Format.MARKDOWN | Format.HTML:
-            heading = _redact_heading(build_heading(session, summary, name), redactor)
+            heading = _redact_heading(conversation.build_heading(session, summary, name), redactor)
             render = render_html if form is Format.HTML else render_markdown
             yield from _encode(render(heading, _list_pieces(session, summary, selection, redactor)))
 
 
 def _list_pieces(
-    session: SessionRecords, summary: Summary, selection: Selection, redactor: Redactor | None
-) -> Iterator[Piece]:
-    pieces = build_pieces(session, selection, summary.project)
-    return pieces if redactor is None else redact_pieces(pieces, redactor)
+    session: SessionRecords, summary: Summary, selection: conversation.Selection, redactor: Redactor | None
+) -> Iterator[conversation.Piece]:
+    pieces = conversation.build_pieces(session, selection, summary.project)
+    return pieces if redactor is None else conversation.redact_pieces(pieces, redactor)
 
 
-def _redact_heading(heading: Heading, redactor: Redactor | None) -> Heading:
+def _redact_heading(heading: conversation.Heading, redactor: Redactor | None) -> conversation.Heading:
     if redactor is None:
         return heading
     return replace(
@@ -286,8 +265,10 @@ def _redact_heading(heading: Heading, redactor: Redactor | None) -> Heading:
     )
 
 
-def _render_lines(session: SessionRecords, selection: Selection, redactor: Redactor | None) -> Iterator[bytes]:
-    main, chosen = session.main, select(session, selection)
+def _render_lines(
+    session: SessionRecords, selection: conversation.Selection, redactor: Redactor | None
+) -> Iterator[bytes]:
+    main, chosen = session.main, conversation.select(session, selection)
     if main is None:
         return
     numbers = {number for row in chosen for number in row.lines} if selection.is_part else None

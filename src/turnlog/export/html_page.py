@@ -20,22 +20,7 @@ from typing import Any
 
 from pyromark import Options, events
 
-from turnlog.export.conversation import (
-    SPEAKERS,
-    STATES,
-    AgentBegins,
-    AgentEnds,
-    Body,
-    BodyKind,
-    Done,
-    Heading,
-    Noted,
-    Picture,
-    Piece,
-    Said,
-    TurnBegins,
-    shorten_topic,
-)
+from turnlog.export import conversation
 from turnlog.export.plain_text import show_controls, strip_colors
 
 _COLOR = re.compile(r"\x1b\[([0-9;:]*)m")
@@ -185,33 +170,33 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _ANCHOR = re.compile(r"[^A-Za-z0-9_.@-]")
 
 
-def render_html(heading: Heading, pieces: Iterable[Piece]) -> Iterator[str]:
+def render_html(heading: conversation.Heading, pieces: Iterable[conversation.Piece]) -> Iterator[str]:
     """Yield the text of a file, piece by piece."""
     yield from _render_head(heading)
     for piece in pieces:
         match piece:
-            case TurnBegins():
+            case conversation.TurnBegins():
                 anchor = f"turn-{piece.number}"
                 yield f'<h2 class="turn" id="{anchor}"><a href="#{anchor}">Turn {piece.number}</a></h2>\n'
-            case Said():
+            case conversation.Said():
                 yield from _render_said(piece)
-            case Noted():
+            case conversation.Noted():
                 told = f": {_text(piece.text)}" if piece.text else ""
                 style, sign = ("note failed", "✗ ") if piece.failed else ("note", "")
                 where = _anchor(piece.anchor)
                 yield f'<p class="{style}" data-piece id="{where}">{sign}{_text(piece.kind)}{told}</p>\n'
-            case Done():
+            case conversation.Done():
                 yield from _render_call(piece)
-            case AgentBegins():
+            case conversation.AgentBegins():
                 told = f" {_text(piece.description)}" if piece.description else ""
                 yield f'<details class="agent"><summary>Agent <b>{_text(piece.title)}</b>{told}</summary>\n'
-            case AgentEnds():
+            case conversation.AgentEnds():
                 yield "</details>\n"
     yield f"</main>\n<footer>Written by turnlog.</footer>\n<script>{_asset('page.js')}</script>\n"
     yield "</body>\n</html>\n"
 
 
-def _render_head(heading: Heading) -> Iterator[str]:
+def _render_head(heading: conversation.Heading) -> Iterator[str]:
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}';"
@@ -235,7 +220,7 @@ def _render_head(heading: Heading) -> Iterator[str]:
     )
 
 
-def _list_facts(heading: Heading) -> Iterator[str]:
+def _list_facts(heading: conversation.Heading) -> Iterator[str]:
     if heading.started_at is not None:
         ended = "" if heading.ended_at is None else f" to {heading.ended_at:%Y-%m-%d %H:%M}"
         yield f"{heading.started_at:%Y-%m-%d %H:%M}{ended} UTC"
@@ -245,14 +230,14 @@ def _list_facts(heading: Heading) -> Iterator[str]:
     yield " · ".join((*heading.counts, heading.session_id))
 
 
-def _render_said(said: Said) -> Iterator[str]:
+def _render_said(said: conversation.Said) -> Iterator[str]:
     when = "" if said.time is None else f" · <time>{said.time:%Y-%m-%d %H:%M:%S}</time>"
     model = f" · {_text(said.model)}" if said.model else ""
     error = ' · <b class="failed">✗ error</b>' if said.failed else ""
     remark = error + (f" · {_text(said.remark)}" if said.remark else "")
     yield (
         f'<article class="{said.author}" data-piece id="{_anchor(said.anchor)}">'
-        f'<p class="who">{SPEAKERS[said.author]}{when}{model}{remark}</p>'
+        f'<p class="who">{conversation.SPEAKERS[said.author]}{when}{model}{remark}</p>'
     )
     if said.thinking:
         yield (
@@ -265,9 +250,13 @@ def _render_said(said: Said) -> Iterator[str]:
     yield "</article>\n"
 
 
-def _render_call(call: Done) -> Iterator[str]:
-    topic = shorten_topic(call.topic)
-    state = f' <span class="state">{STATES[call.state]}</span>' if call.state in STATES else ""
+def _render_call(call: conversation.Done) -> Iterator[str]:
+    topic = conversation.shorten_topic(call.topic)
+    state = (
+        f' <span class="state">{conversation.STATES[call.state]}</span>'
+        if call.state in conversation.STATES
+        else ""
+    )
     yield (
         f'<details class="call {call.state}" data-piece id="{_anchor(call.anchor)}"><summary>'
         f"<b>{_text(call.name)}</b> <code>{_text(topic)}</code>{state}</summary>"
@@ -279,14 +268,14 @@ def _render_call(call: Done) -> Iterator[str]:
     yield "</details>\n"
 
 
-def _render_body(body: Body) -> str:
+def _render_body(body: conversation.Body) -> str:
     match body.kind:
-        case BodyKind.MARKDOWN:
+        case conversation.BodyKind.MARKDOWN:
             return f'<div class="prose">{render_prose(body.text)}</div>'
-        case BodyKind.DIFF:
+        case conversation.BodyKind.DIFF:
             lines = _text(body.text.replace("\r", r"\x0d")).split("\n")  # lines may differ by that alone
             return f'<pre class="diff">{"".join(map(_render_diff_line, lines))}</pre>'
-        case BodyKind.TERMINAL | BodyKind.CODE:
+        case conversation.BodyKind.TERMINAL | conversation.BodyKind.CODE:
             return f"<pre>{render_terminal(body.text)}</pre>"
 
 
@@ -295,7 +284,7 @@ def _render_diff_line(line: str) -> str:
     return f'<span class="{_CHANGES.get(line[:1], "other")}">{line or " "}</span>'
 
 
-def _render_picture(picture: Picture) -> str:
+def _render_picture(picture: conversation.Picture) -> str:
     if picture.media_type in _SHOWN and _BASE64.fullmatch(picture.data):
         data = "".join(picture.data.split())
         return f'<p><img alt="" src="data:{picture.media_type};base64,{data}"></p>'

@@ -9,16 +9,7 @@ from itertools import islice
 import msgspec
 from msgspec import Raw, Struct
 
-from turnlog.export.conversation import (
-    AgentBegins,
-    Done,
-    Piece,
-    Said,
-    build_heading,
-    build_pieces,
-    learn_session,
-    redact_pieces,
-)
+from turnlog.export import conversation
 from turnlog.export.files import read_summary
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.store.interface import Store
@@ -68,21 +59,21 @@ def _build_preview(
     session: SessionRecords, summary: Summary, name: str | None, words: Sequence[str]
 ) -> LinkPreview:
     redactor = Redactor(RedactionRules(words=tuple(words)))
-    learn_session(session, redactor)
+    conversation.learn_session(session, redactor)
     said = agents = 0
     tools: Counter[str] = Counter()
     excerpts: list[str] = []
-    for piece in redact_pieces(_walk(session, summary.project), redactor):
+    for piece in conversation.redact_pieces(_walk(session, summary.project), redactor):
         match piece:
-            case Said():
+            case conversation.Said():
                 said += 1
                 if piece.author is Author.HUMAN and len(excerpts) < _MOST_EXCERPTS:
                     excerpts += filter(None, [" ".join(piece.text.split())[:_LONGEST_EXCERPT]])
-            case Done():
+            case conversation.Done():
                 tools[redactor.redact(piece.name)] += 1
-            case AgentBegins():
+            case conversation.AgentBegins():
                 agents += 1
-    heading = build_heading(session, summary, name)
+    heading = conversation.build_heading(session, summary, name)
     return LinkPreview(
         title=redactor.redact(heading.title),
         project=None if heading.project is None else redactor.redact(heading.project),
@@ -96,9 +87,13 @@ def _build_preview(
     )
 
 
-def _walk(session: SessionRecords, project: str | None) -> Iterator[Piece]:
+def _walk(session: SessionRecords, project: str | None) -> Iterator[conversation.Piece]:
     main = session.main
-    return iter(()) if main is None or not main.count_messages else build_pieces(session, project=project)
+    return (
+        iter(())
+        if main is None or not main.count_messages
+        else conversation.build_pieces(session, project=project)
+    )
 
 
 def _list_files(session: SessionRecords) -> Iterator[str]:

@@ -45,17 +45,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from turnlog.instants import find_moment
-from turnlog.messages import UNSET, AnyEntry, Line, UnsetType, metadata
+from turnlog.messages import UNSET, AnyEntry, Line, UnsetType, entries, metadata
 from turnlog.messages.attachments import QueuedCommand
 from turnlog.messages.blocks import TextBlock
-from turnlog.messages.entries import (
-    AssistantEntry,
-    AttachmentEntry,
-    CompactionEntry,
-    CompactionPhase,
-    UnknownEntry,
-    UserEntry,
-)
 from turnlog.messages.envelope import Envelope, ForkedFrom, read_microseconds
 from turnlog.messages.sdk.messages import (
     ApiRetryMessage,
@@ -126,7 +118,7 @@ STATE_TYPES = frozenset(
         ResultMessage,
         SystemInitMessage,
         metadata.Tag,
-        UserEntry,
+        entries.UserEntry,
         metadata.WorktreeState,
     }
 )
@@ -145,7 +137,7 @@ class SessionStateFold:
     def add(self, entry: AnyEntry) -> None:
         """Take the next line's entry."""
         match entry:
-            case UserEntry() | metadata.PermissionModeChange() | SystemInitMessage():
+            case entries.UserEntry() | metadata.PermissionModeChange() | SystemInitMessage():
                 if entry.permission_mode:
                     self._said["permission_mode"] = str(entry.permission_mode)
             case metadata.Mode():
@@ -322,10 +314,10 @@ _COUNTED = frozenset(  # asking a set is much faster than trying types one by on
         ApiErrorNotice,
         ApiRetryMessage,
         AssistantMessage,
-        AttachmentEntry,
+        entries.AttachmentEntry,
         CompactBoundary,
         CompactBoundaryMessage,
-        CompactionEntry,
+        entries.CompactionEntry,
         metadata.LastPrompt,
     }
 )
@@ -385,18 +377,18 @@ class Tally:
         entry = line.entry
         if getattr(entry, "is_deleted", None) is True:
             self.deleted += 1
-        elif type(entry) is AssistantEntry:
+        elif type(entry) is entries.AssistantEntry:
             self._add_answer(entry, entry.is_api_error_message is True)
             if entry.is_aborted_mid_stream is True or entry.is_aborted is True:
                 self._aborted.add(entry.message.id or entry.uuid or "")
-        elif type(entry) is UserEntry or type(entry) is UserMessage or type(entry) is UserMessageReplay:
+        elif type(entry) is entries.UserEntry or type(entry) is UserMessage or type(entry) is UserMessageReplay:
             self._add_prompt(line, entry.message.content)
         elif type(entry) in _COUNTED:
             self._count(line)
 
     def _count(self, line: Line) -> None:
         match line.entry:
-            case AttachmentEntry(attachment=QueuedCommand(prompt=queued)):
+            case entries.AttachmentEntry(attachment=QueuedCommand(prompt=queued)):
                 self._add_prompt(line, queued)
             case AssistantMessage() as entry:
                 self._add_answer(entry, isinstance(entry.error, str))
@@ -404,14 +396,14 @@ class Tally:
                     self._aborted.add(entry.message.id or entry.uuid or "")
             case CompactBoundary() | CompactBoundaryMessage():
                 self.compactions += 1
-            case CompactionEntry(phase=CompactionPhase.COMPACTED):
+            case entries.CompactionEntry(phase=entries.CompactionPhase.COMPACTED):
                 self.compactions += 1
             case ApiErrorNotice() | ApiRetryMessage():
                 self.api_retries += 1
             case metadata.LastPrompt(last_prompt=str(text)) if text.strip():
                 self._last_prompt = text
 
-    def _add_answer(self, entry: AssistantEntry | AssistantMessage, failed: bool) -> None:
+    def _add_answer(self, entry: entries.AssistantEntry | AssistantMessage, failed: bool) -> None:
         message = entry.message
         if failed:
             self.api_errors += 1
@@ -446,7 +438,7 @@ class Tally:
 
 def _is_human(line: Line) -> bool:
     entry = line.entry
-    meta = isinstance(entry, AttachmentEntry) and getattr(entry.attachment, "is_meta", None) is True
+    meta = isinstance(entry, entries.AttachmentEntry) and getattr(entry.attachment, "is_meta", None) is True
     return not meta and author_of(line) is Author.HUMAN
 
 
@@ -684,7 +676,7 @@ class SummaryFold:
 
 def type_name(kind: type) -> str:
     """Return what lines call their type: with the subtype of system lines, and the event of hooks."""
-    if not issubclass(kind, Struct) or kind is UnknownEntry:
+    if not issubclass(kind, Struct) or kind is entries.UnknownEntry:
         return _UNKNOWN
     tag, key = kind.__struct_config__.tag, kind.__struct_config__.tag_field
     if tag is None:

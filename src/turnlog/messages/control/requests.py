@@ -16,18 +16,11 @@ from typing import ClassVar
 from msgspec import UNSET, Raw, UnsetType, field
 
 import turnlog.messages.sdk.messages as sdk
+from turnlog.messages import options
 from turnlog.messages.base import Camel, Number, Open, OpenEnum, Snake, UnknownNamed, UnknownTagged
 from turnlog.messages.envelope import PermissionMode
 from turnlog.messages.hook_events import ElicitationAction, ElicitationMode, HookJSONOutput, McpServerProvenance
 from turnlog.messages.message import Counters
-from turnlog.messages.options import (
-    AgentDefinition,
-    EffortLevel,
-    HookCallbackMatcher,
-    McpServerConfig,
-    McpServerToolPolicy,
-    PluginConfig,
-)
 from turnlog.messages.permissions import PermissionBehavior, PermissionResult, PermissionUpdate
 from turnlog.messages.tool_io.services import McpResourceContents
 
@@ -152,7 +145,7 @@ class SdkMcpServerSettings(Camel):
     """The settings of a server that runs in the host."""
 
     timeout: Number | UnsetType = UNSET
-    tools: tuple[McpServerToolPolicy, ...] | UnsetType = UNSET
+    tools: tuple[options.McpServerToolPolicy, ...] | UnsetType = UNSET
 
 
 class SdkMcpServerManifest(Camel):
@@ -171,7 +164,7 @@ class ManifestOrigin(OpenEnum):
 class InitializeRequest(CamelRequest, tag="initialize"):
     """Introduce the host: its hooks, servers, agents, prompts, and what it can show."""
 
-    hooks: dict[str, tuple[HookCallbackMatcher, ...]] | None | UnsetType = UNSET
+    hooks: dict[str, tuple[options.HookCallbackMatcher, ...]] | None | UnsetType = UNSET
     """By the name of the hook's event."""
     sdk_mcp_servers: tuple[str, ...] | UnsetType = UNSET
     sdk_mcp_server_configs: dict[str, SdkMcpServerSettings] | UnsetType = UNSET
@@ -184,7 +177,7 @@ class InitializeRequest(CamelRequest, tag="initialize"):
     plan_mode_instructions: str | UnsetType = UNSET
     tool_aliases: dict[str, str] | UnsetType = UNSET
     exclude_dynamic_sections: bool | UnsetType = UNSET
-    agents: dict[str, AgentDefinition] | UnsetType = UNSET
+    agents: dict[str, options.AgentDefinition] | UnsetType = UNSET
     title: str | UnsetType = UNSET
     skills: tuple[str, ...] | UnsetType = UNSET
     prompt_suggestions: bool | UnsetType = UNSET
@@ -193,7 +186,7 @@ class InitializeRequest(CamelRequest, tag="initialize"):
     supported_dialog_kinds: tuple[str, ...] | UnsetType = UNSET
     """Absent means none."""
     per_task_stop_affordance: bool | UnsetType = UNSET
-    plugins: tuple[PluginConfig, ...] | UnsetType = UNSET
+    plugins: tuple[options.PluginConfig, ...] | UnsetType = UNSET
 
 
 class AgentInfo(Camel):
@@ -212,7 +205,7 @@ class ModelInfo(Camel):
     display_name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
     supports_effort: bool | UnsetType = UNSET
-    supported_effort_levels: tuple[EffortLevel, ...] | UnsetType = UNSET
+    supported_effort_levels: tuple[options.EffortLevel, ...] | UnsetType = UNSET
     supports_adaptive_thinking: bool | UnsetType = UNSET
     supports_fast_mode: bool | UnsetType = UNSET
     supports_auto_mode: bool | UnsetType = UNSET
@@ -404,7 +397,7 @@ class McpMessageReply(Snake):
 class McpSetServersRequest(SnakeRequest, tag="mcp_set_servers"):
     """Put these servers in place of all that were added while running."""
 
-    servers: dict[str, McpServerConfig]
+    servers: dict[str, options.McpServerConfig]
 
 
 class McpSetServersReply(Snake):
@@ -462,7 +455,7 @@ class McpServerStatus(Camel):
     status: McpConnection
     server_info: McpImplementation | None | UnsetType = UNSET
     error: str | None | UnsetType = UNSET
-    config: McpServerConfig | None | UnsetType = UNSET
+    config: options.McpServerConfig | None | UnsetType = UNSET
     scope: str | UnsetType = UNSET
     source: str | UnsetType = UNSET
     tools: tuple[McpServerTool, ...] | UnsetType = UNSET
@@ -789,7 +782,7 @@ class ReloadPluginsRequest(SnakeRequest, tag="reload_plugins"):
 
     hold_on_cache_impact: bool | UnsetType = UNSET
     """Change nothing if the prompt cache would be lost."""
-    add_plugins: tuple[PluginConfig, ...] | UnsetType = UNSET
+    add_plugins: tuple[options.PluginConfig, ...] | UnsetType = UNSET
     refuse_if_busy: bool | UnsetType = UNSET
 
 

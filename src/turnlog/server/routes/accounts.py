@@ -26,32 +26,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from turnlog.config import OidcSettings
+from turnlog.server import requests
 from turnlog.server.audit import Auditor, GivenAudit, GivenRequester, build_entry
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
 from turnlog.server.processes import OpeningKey
-from turnlog.server.requests import (
-    ANY_PARAMETERS,
-    GivenAccounts,
-    GivenContext,
-    GivenMachines,
-    GivenScope,
-    GivenStore,
-    decode_body,
-    query,
-)
-from turnlog.server.security import guard
-from turnlog.server.security.callers import (
-    ADMINS,
-    LINKED,
-    OPERATORS,
-    PUBLIC,
-    READS,
-    TOKEN_ONLY,
-    Caller,
-    CallerKind,
-    GivenCaller,
-    forbid,
-)
+from turnlog.server.security import callers, guard
 from turnlog.server.security.providers import ConfirmedIdentity, Provider, RefusedLoginError, identify_user
 from turnlog.server.security.tokens import COOKIE_SECONDS, KEY_SECONDS, TokenKeeper
 from turnlog.server.values import clean_text
@@ -88,14 +67,14 @@ GivenAuth = NamedDependency[SkipValidation[guard.AuthContext]]
 """Parameter `auth`: what callers are authenticated with."""
 
 
-@get("/api/login", opt=PUBLIC, sync_to_thread=True)
-def get_login(accounts: GivenAccounts, context: GivenContext) -> LoginWays:
+@get("/api/login", opt=callers.PUBLIC, sync_to_thread=True)
+def get_login(accounts: requests.GivenAccounts, context: requests.GivenContext) -> LoginWays:
     """Say how people can log in."""
     team, oidc = accounts.has_users(), context.oidc
     return LoginWays(team=team, oidc=None if oidc is None or not team else LoginProvider(label=oidc.label))
 
 
-@post("/api/login", opt=PUBLIC, status_code=204)
+@post("/api/login", opt=callers.PUBLIC, status_code=204)
 async def log_in(
     request: Request[Any, Any, Any],
     data: JSONBody[LoginToken],
@@ -104,7 +83,7 @@ async def log_in(
     audit: GivenAudit,
 ) -> Response[None]:
     """Log a browser in for 30 days, with a personal token or the server's own."""
-    token = decode_body(body, LoginToken).token.strip()
+    token = requests.decode_body(body, LoginToken).token.strip()
     guard.check_rate_limit(request, auth.failures)
     secure = guard.is_secure(request, auth.public_url)
     if auth.keeper.is_token(token):
@@ -116,9 +95,9 @@ async def log_in(
         raise RequestError(401, "unauthorized", "This token is wrong, or no longer valid")
     user, known = found
     if known.kind is not TokenKind.PERSONAL:
-        raise forbid("This is a machine token, which is only for pushing; use a personal token")
+        raise callers.forbid("This is a machine token, which is only for pushing; use a personal token")
     secret, seconds = await asyncio.to_thread(_open, auth.accounts, user, known)
-    caller = Caller(kind=CallerKind.PERSON, user=user)
+    caller = callers.Caller(kind=callers.CallerKind.PERSON, user=user)
     await asyncio.to_thread(
         audit.record, [build_entry(caller, Action.LOGGED_IN, user.name, detail=f"by token {known.id}")]
     )
@@ -127,7 +106,7 @@ async def log_in(
     )
 
 
-@post("/api/logout", opt=READS, status_code=204, sync_to_thread=True)
+@post("/api/logout", opt=callers.READS, status_code=204, sync_to_thread=True)
 def log_out(request: Request[Any, Any, Any], requester: GivenRequester, auth: GivenAuth) -> Response[None]:
     """Log this browser out; tokens stay valid."""
     secure = guard.is_secure(request, auth.public_url)
@@ -160,7 +139,7 @@ _Failures = NamedDependency[SkipValidation[guard.FailureLimit]]
 _USED = "This address has already been used, or has expired. Run `turnlog serve` again to get a new one."
 
 
-@get("/open", opt=PUBLIC, include_in_schema=False)
+@get("/open", opt=callers.PUBLIC, include_in_schema=False)
 async def open_page(
     request: Request[Any, Any, Any],
     keeper: _Keeper,
@@ -181,7 +160,7 @@ async def open_page(
     return Redirect("/", status_code=303, cookies=[_build_owner_cookie(keeper, secure=False)])
 
 
-@post("/api/keys", opt=TOKEN_ONLY | OPERATORS, status_code=201)
+@post("/api/keys", opt=callers.TOKEN_ONLY | callers.OPERATORS, status_code=201)
 async def create_key(keeper: _Keeper) -> OpeningKey:
     """Create an address that logs one browser in, once."""
     return OpeningKey(path=f"/open?key={keeper.create_key()}", seconds=int(KEY_SECONDS))
@@ -205,13 +184,15 @@ _LONGEST = 2000
 _GivenProvider = NamedDependency[SkipValidation[Provider | None]]
 
 
-@get("/api/login/oidc", opt=PUBLIC, status_code=302)
+@get("/api/login/oidc", opt=callers.PUBLIC, status_code=302)
 async def begin_login(
     request: Request[Any, Any, Any],
     provider: _GivenProvider,
     auth: GivenAuth,
-    accounts: GivenAccounts,
-    next: Annotated[str, query("Where to go after login: a path of the page.", max_length=_LONGEST)] = "/",
+    accounts: requests.GivenAccounts,
+    next: Annotated[
+        str, requests.query("Where to go after login: a path of the page.", max_length=_LONGEST)
+    ] = "/",
 ) -> Redirect:
     """Redirect a browser to the login provider, which sends it back."""
     if provider is None or not await asyncio.to_thread(accounts.has_users):
@@ -232,18 +213,20 @@ async def begin_login(
     return Redirect(address, status_code=302, cookies=[pending])
 
 
-@get(_CALLBACK, opt=PUBLIC | ANY_PARAMETERS, status_code=303)
+@get(_CALLBACK, opt=callers.PUBLIC | requests.ANY_PARAMETERS, status_code=303)
 async def finish_login(
     request: Request[Any, Any, Any],
     provider: _GivenProvider,
-    context: GivenContext,
+    context: requests.GivenContext,
     auth: GivenAuth,
-    accounts: GivenAccounts,
+    accounts: requests.GivenAccounts,
     audit: GivenAudit,
-    login_state: Annotated[str, query("The `state` that was issued.", name="state", max_length=200)] = "",
-    code: Annotated[str, query("For the provider's token.", max_length=4000)] = "",
-    error: Annotated[str | None, query("Why not.", max_length=200)] = None,
-    iss: Annotated[str | None, query("Who the provider is.", max_length=2000)] = None,
+    login_state: Annotated[
+        str, requests.query("The `state` that was issued.", name="state", max_length=200)
+    ] = "",
+    code: Annotated[str, requests.query("For the provider's token.", max_length=4000)] = "",
+    error: Annotated[str | None, requests.query("Why not.", max_length=200)] = None,
+    iss: Annotated[str | None, requests.query("Who the provider is.", max_length=2000)] = None,
 ) -> Redirect:
     """Log in a browser that comes back from the login provider."""
     settings = context.oidc
@@ -324,7 +307,7 @@ class LinkedSession(Struct, frozen=True, gc=False, kw_only=True):
 class Me(Struct, frozen=True, gc=False, kw_only=True):
     """The caller, and what they may do."""
 
-    kind: CallerKind
+    kind: callers.CallerKind
     name: str | None
     """The user's name; null for the server's own token, and for strangers."""
     full_name: str
@@ -428,7 +411,7 @@ class AssignedSessions(Struct, frozen=True, gc=False, kw_only=True):
     sessions: int
 
 
-def _view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
+def _view_me(caller: callers.Caller, team: bool, sharer: User | None = None) -> Me:
     """Describe the caller; `sharer` is who created the link, for visitors."""
     user, link = caller.user, caller.link
     return fill(
@@ -445,7 +428,7 @@ def _view_me(caller: Caller, team: bool, sharer: User | None = None) -> Me:
     )
 
 
-def _view_user(user: User, caller: Caller) -> UserItem:
+def _view_user(user: User, caller: callers.Caller) -> UserItem:
     """Return a user, as far as the caller may know."""
     in_full = caller.is_admin or caller.name == user.name
     item = fill_dated(UserItem, user, email=user.email or None, disabled=user.disabled_ns is not None)
@@ -457,13 +440,13 @@ def _view_machine(machine: Machine) -> MachineItem:
     return fill_dated(MachineItem, machine, host=clean_text(machine.host), user=clean_text(machine.user))
 
 
-@get("/api/me", opt=LINKED, sync_to_thread=True)
-def get_me(caller: GivenCaller, accounts: GivenAccounts) -> Me:
+@get("/api/me", opt=callers.LINKED, sync_to_thread=True)
+def get_me(caller: callers.GivenCaller, accounts: requests.GivenAccounts) -> Me:
     """Return who the caller is, and what they may do."""
     maker = None if caller.link is None else caller.link.created_by
     return _view_me(
         caller,
-        team=caller.kind is not CallerKind.OPERATOR or accounts.has_users(),
+        team=caller.kind is not callers.CallerKind.OPERATOR or accounts.has_users(),
         sharer=None if maker is None else accounts.find_user(maker),
     )
 
@@ -472,40 +455,40 @@ _UserName = Annotated[str, PathParameter(description="The user's name.")]
 
 
 @get("/api/users", sync_to_thread=True)
-def list_users(caller: GivenCaller, accounts: GivenAccounts) -> list[UserItem]:
+def list_users(caller: callers.GivenCaller, accounts: requests.GivenAccounts) -> list[UserItem]:
     """List all users by name; e-mail addresses and when they were last seen are for admins and themselves."""
     return [_view_user(user, caller) for user in accounts.list_users()]
 
 
-@post("/api/users", opt=ADMINS, sync_to_thread=True)
+@post("/api/users", opt=callers.ADMINS, sync_to_thread=True)
 def add_user(
-    data: JSONBody[NewUser], body: RawBody, requester: GivenRequester, accounts: GivenAccounts
+    data: JSONBody[NewUser], body: RawBody, requester: GivenRequester, accounts: requests.GivenAccounts
 ) -> UserItem:
     """Create an account. Logging in still needs a token, or a provider login with its e-mail address.
 
     The first one makes this a team's server: existing sessions are visible to the operator and
     admins only, until their machines are assigned.
     """
-    wish = decode_body(body, NewUser)
+    wish = requests.decode_body(body, NewUser)
     user = accounts.add_user(wish.name, wish.role, full_name=wish.full_name, email=wish.email)
     requester.record(Action.USER_ADDED, user.name, detail=f"as {user.role}")
     return _view_user(user, requester.caller)
 
 
-@patch("/api/users/{name:str}", opt=READS, sync_to_thread=True)
+@patch("/api/users/{name:str}", opt=callers.READS, sync_to_thread=True)
 def change_user(
     name: _UserName,
     data: JSONBody[UserChange],
     body: RawBody,
     requester: GivenRequester,
-    accounts: GivenAccounts,
+    accounts: requests.GivenAccounts,
 ) -> UserItem:
     """Change a user: admins may change everything but the name, others only their own full name."""
-    change = decode_body(body, UserChange)
+    change = requests.decode_body(body, UserChange)
     if not requester.caller.is_admin and (
         requester.caller.name != name or (change.role, change.email) != (UNSET, UNSET)
     ):
-        raise forbid("Only admins can change more than their own full name")
+        raise callers.forbid("Only admins can change more than their own full name")
     before = _get_user(accounts, name)
     user = accounts.change_user(
         name,
@@ -520,8 +503,8 @@ def change_user(
     return _view_user(user, requester.caller)
 
 
-@post("/api/users/{name:str}/disable", opt=ADMINS, status_code=200, sync_to_thread=True)
-def disable_user(name: _UserName, requester: GivenRequester, accounts: GivenAccounts) -> UserItem:
+@post("/api/users/{name:str}/disable", opt=callers.ADMINS, status_code=200, sync_to_thread=True)
+def disable_user(name: _UserName, requester: GivenRequester, accounts: requests.GivenAccounts) -> UserItem:
     """Disable a user: their tokens, logins and links end at once; their sessions stay."""
     before = _get_user(accounts, name)
     user = accounts.disable_user(name)
@@ -530,8 +513,8 @@ def disable_user(name: _UserName, requester: GivenRequester, accounts: GivenAcco
     return _view_user(user, requester.caller)
 
 
-@post("/api/users/{name:str}/enable", opt=ADMINS, status_code=200, sync_to_thread=True)
-def enable_user(name: _UserName, requester: GivenRequester, accounts: GivenAccounts) -> UserItem:
+@post("/api/users/{name:str}/enable", opt=callers.ADMINS, status_code=200, sync_to_thread=True)
+def enable_user(name: _UserName, requester: GivenRequester, accounts: requests.GivenAccounts) -> UserItem:
     """Enable a user again; their tokens and links stay revoked."""
     before = _get_user(accounts, name)
     user = accounts.enable_user(name)
@@ -553,46 +536,46 @@ _OTHERS = "Only admins can see and create other people's tokens"
 
 @get("/api/tokens", sync_to_thread=True)
 def list_tokens(
-    caller: GivenCaller,
-    accounts: GivenAccounts,
+    caller: callers.GivenCaller,
+    accounts: requests.GivenAccounts,
     user: Annotated[
         str | None,
-        query("The user; by default the caller, or everyone with the server's token.", max_length=100),
+        requests.query("The user; by default the caller, or everyone with the server's token.", max_length=100),
     ] = None,
 ) -> list[TokenItem]:
     """List tokens, the newest first, without their secrets. Admins may list those of others."""
     asked = caller.name if user is None else user
     if asked != caller.name and not caller.is_admin:
-        raise forbid(_OTHERS)
+        raise callers.forbid(_OTHERS)
     return [fill_dated(TokenItem, token) for token in accounts.list_tokens(asked)]
 
 
 @post("/api/tokens", sync_to_thread=True)
 def create_token(
-    data: JSONBody[TokenRequest], body: RawBody, requester: GivenRequester, accounts: GivenAccounts
+    data: JSONBody[TokenRequest], body: RawBody, requester: GivenRequester, accounts: requests.GivenAccounts
 ) -> NewToken:
     """Create a token. Its secret is in the response, and nowhere else.
 
     A personal token logs its user in; a machine token can only push its user's sessions.
     """
-    wish = decode_body(body, TokenRequest)
+    wish = requests.decode_body(body, TokenRequest)
     user = requester.caller.name if wish.user is None else wish.user
     if user is None:
         problem = ErrorDetail(where="user", message="Expected a user: the server's own token belongs to nobody")
         raise InvalidRequestError("The request is not valid", problem)
     if user != requester.caller.name and not requester.caller.is_admin:
-        raise forbid(_OTHERS)
+        raise callers.forbid(_OTHERS)
     expires_ns = None if wish.days is None else time.time_ns() + wish.days * _DAY_NS
     token, secret = accounts.create_token(user, wish.kind, wish.label, expires_ns=expires_ns)
     requester.record(Action.TOKEN_CREATED, user, detail=f"{token.kind} {token.id}")
     return NewToken(token=fill_dated(TokenItem, token), secret=secret)
 
 
-@delete("/api/tokens/{id:str}", opt=READS, sync_to_thread=True)
+@delete("/api/tokens/{id:str}", opt=callers.READS, sync_to_thread=True)
 def revoke_token(
     id: Annotated[str, PathParameter(description="The token's `id`, which is no secret.")],
     requester: GivenRequester,
-    accounts: GivenAccounts,
+    accounts: requests.GivenAccounts,
 ) -> None:
     """Revoke a token."""
     # What is not one's own is not there, as little as what nobody has.
@@ -606,24 +589,24 @@ def revoke_token(
 
 
 @get("/api/machines", sync_to_thread=True)
-def list_machines(store: GivenStore, visible: GivenScope) -> list[MachineItem]:
+def list_machines(store: requests.GivenStore, visible: requests.GivenScope) -> list[MachineItem]:
     """List machines by host and user: the caller's own, and those of sessions they may see."""
     return [_view_machine(machine) for machine in store.list_machines(visible)]
 
 
-@put("/api/machines/{origin:str}", opt=ADMINS, sync_to_thread=True)
+@put("/api/machines/{origin:str}", opt=callers.ADMINS, sync_to_thread=True)
 def assign_machine(
     origin: Annotated[str, PathParameter(description="The machine's `origin`.")],
     data: JSONBody[Assignment],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
     requester: GivenRequester,
-    accounts: GivenAccounts,
-    machines: GivenMachines,
+    accounts: requests.GivenAccounts,
+    machines: requests.GivenMachines,
 ) -> AssignedSessions:
     """Assign a machine to a person, who becomes the owner of all its sessions."""
-    person = decode_body(body, Assignment).person
+    person = requests.decode_body(body, Assignment).person
     if person is not None and accounts.find_user(person) is None:
         raise InvalidRequestError("There is no such user", ErrorDetail(where="person", message="No such user"))
     found = {machine.origin: machine.person for machine in store.list_machines(visible)}

@@ -45,16 +45,7 @@ from turnlog.transcripts.conversation.messages import (
     Rule,
 )
 from turnlog.transcripts.kinds import MessageType, Role
-from turnlog.transcripts.lines.content import (
-    content_text,
-    find_stored_type,
-    has_call,
-    is_sidechain,
-    list_blocks,
-    list_message_types,
-    list_texts,
-    role_of,
-)
+from turnlog.transcripts.lines import content
 from turnlog.transcripts.lines.prompts import ENVELOPE_KINDS, Prompt, PromptKind, join_prompts, read_prompt
 
 
@@ -74,7 +65,7 @@ class PromptQueue:
     def add(self, position: int, entry: QueueOperation) -> str:
         """Take the next operation, and return the prompt that it is about; empty if it is about none or all."""
         self.has_changed = True
-        text = content_text(entry.content).strip()
+        text = content.content_text(entry.content).strip()
         if entry.operation is QueueAction.ENQUEUE:
             self._waiting[position] = text
             self._by_text.setdefault(text, OrderedDict())[position] = None
@@ -261,7 +252,7 @@ class DraftTable:
             self.rules[index] = rule
             return
         line = self.lines[index]
-        self.start(index, rule, lane_of(line), list_message_types(line))
+        self.start(index, rule, lane_of(line), content.list_message_types(line))
 
     def fold(self, index: int, home: int, rule: Rule) -> None:
         """Put a line into the message of another, which need not have come yet."""
@@ -295,7 +286,7 @@ class DraftTable:
         if answer:
             role = next((role for type_, role in _ROLES if type_ in types), Role.ASSISTANT)
         else:
-            role = Role.USER if type(at.entry) is QueueOperation else role_of(at)
+            role = Role.USER if type(at.entry) is QueueOperation else content.role_of(at)
         agent = getattr(first.entry, "agent_id", None)
         lane = _MAIN_LANE
         if draft.lane is not None:
@@ -324,7 +315,7 @@ def _share(types: Iterable[MessageType]) -> tuple[MessageType, ...]:
 
 def lane_of(line: Line) -> object:
     """Return whose conversation a line is in: None for the main one."""
-    if getattr(line.entry, "is_sidechain", True) is not True or not is_sidechain(line):
+    if getattr(line.entry, "is_sidechain", True) is not True or not content.is_sidechain(line):
         return None
     return getattr(line.entry, "agent_id", None) or getattr(line.entry, "parent_tool_use_id", None) or True
 
@@ -399,7 +390,11 @@ class MessageGatherer:
         What stands in the user's place has rules of its own, results and calls belong together, and where a
         conversation was made shorter is always told.
         """
-        if type(entry) in _NEVER_METADATA or index in self.calls.homes or has_call(list_blocks(entry)):
+        if (
+            type(entry) in _NEVER_METADATA
+            or index in self.calls.homes
+            or content.has_call(content.list_blocks(entry))
+        ):
             return False
         return type(entry) is not AttachmentEntry or type(entry.attachment) is not QueuedCommand
 
@@ -409,26 +404,26 @@ class MessageGatherer:
             self.is_entangled = True
 
     def _add_user(self, index: int, line: Line, entry: Any) -> None:
-        role = role_of(line)
+        role = content.role_of(line)
         if role is _TOOL_RESULT:
             self._take_result(index, entry)
         elif role is Role.SYSTEM:
             self.table.rules[index] = Rule.META
         elif role is Role.SUMMARY:
             draft = self.table.start(index, Rule.RECAP, lane_of(line), [MessageType.SUMMARY])
-            draft.prompt = join_prompts(list_texts(entry))
+            draft.prompt = join_prompts(content.list_texts(entry))
         else:
-            texts = list_texts(entry)
+            texts = content.list_texts(entry)
             self.queue.record(index, texts[0] if texts else "")
             self._take_prompt(index, line, join_prompts(texts))
 
     def _add_answer(self, index: int, line: Line, entry: Any) -> None:
-        if index in self.calls.homes and find_stored_type(line) is StoredType.TOOL_USE:
+        if index in self.calls.homes and content.find_stored_type(line) is StoredType.TOOL_USE:
             self.table.fold(index, self.calls.homes[index], Rule.COPY)
             return
-        types = list_message_types(line)
+        types = content.list_message_types(line)
         lane = lane_of(line)
-        if getattr(entry, "subtype", None) == _RAN and not has_call(list_blocks(entry)):
+        if getattr(entry, "subtype", None) == _RAN and not content.has_call(content.list_blocks(entry)):
             self.table.start(index, Rule.RAN_COMMAND, lane, types)
             return
         identity = entry.message.id
@@ -439,7 +434,7 @@ class MessageGatherer:
             if not types:
                 self.table.rules[index] = Rule.EMPTY
                 return
-            if entry.message.model == _SYNTHETIC and content_text(entry.message.content) in _FILLERS:
+            if entry.message.model == _SYNTHETIC and content.content_text(entry.message.content) in _FILLERS:
                 self.table.rules[index] = Rule.FILLER
                 return
             draft = self.table.start(index, _ANSWER, lane, types)
@@ -455,7 +450,7 @@ class MessageGatherer:
     def _add_attachment(self, index: int, line: Line, entry: Any) -> None:
         carried = entry.attachment
         if type(carried) is QueuedCommand:
-            text = content_text(carried.prompt)
+            text = content.content_text(carried.prompt)
             self.queue.record(index, text, within=True)
             self._take_prompt(index, line, read_prompt(text), queued=True)
             return
@@ -482,7 +477,7 @@ class MessageGatherer:
             self.table.show(index, Rule.SYSTEM)
 
     def _add_local_command(self, index: int, line: Line, entry: Any) -> None:
-        self._take_prompt(index, line, read_prompt(content_text(entry.content)))
+        self._take_prompt(index, line, read_prompt(content.content_text(entry.content)))
 
     def _add_hook_summary(self, index: int, line: Line, entry: Any) -> None:
         raised = bool(entry.hook_errors) or entry.prevented_continuation is True
@@ -504,7 +499,7 @@ class MessageGatherer:
     def _take_result(self, index: int, entry: AnyEntry) -> None:
         home = self.calls.homes.get(index)
         # What a line does itself has no other place to be shown.
-        if home is None or home == index or (len(list_blocks(entry)) > 1 and list_texts(entry)):
+        if home is None or home == index or (len(content.list_blocks(entry)) > 1 and content.list_texts(entry)):
             lane = lane_of(self.table.lines[index])
             self.table.start(index, Rule.LONE_RESULT, lane, [MessageType.TOOL_RESULT])
         else:
@@ -522,7 +517,7 @@ class MessageGatherer:
         if prompt.kind in ENVELOPE_KINDS:
             self.table.rules[index] = Rule.CONTEXT
             return
-        if not prompt.text.strip() and not list_blocks(line.entry):
+        if not prompt.text.strip() and not content.list_blocks(line.entry):
             self.table.rules[index] = Rule.EMPTY
             return
         rule = PROMPT_RULES.get(prompt.kind, Rule.QUEUED if queued else Rule.PROMPT)

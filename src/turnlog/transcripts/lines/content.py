@@ -47,14 +47,7 @@ from turnlog.messages.sdk.messages import (
 from turnlog.messages.system import ApiErrorNotice, Level, LocalCommand, SystemFields, SystemNotice
 from turnlog.messages.tool_io.registry import INPUTS
 from turnlog.transcripts.kinds import Category, MessageType, Role
-from turnlog.transcripts.lines.prompts import (
-    PROGRAM_KINDS,
-    Prompt,
-    PromptKind,
-    join_prompts,
-    kind_of,
-    read_prompt,
-)
+from turnlog.transcripts.lines import prompts
 
 CallBlock = block_types.ToolUseBlock | block_types.ServerToolUseBlock | block_types.McpToolUseBlock
 ServerResultBlock = (
@@ -199,23 +192,25 @@ _READERS: dict[type, Callable[[Any], str]] = {
 }
 
 
-def prompt_of(entry: AnyEntry) -> Prompt | None:
+def prompt_of(entry: AnyEntry) -> prompts.Prompt | None:
     """Return what an entry in the user's place says; None for one that stands elsewhere.
 
     That the entry is a result, or the program's metadata, is nothing that is looked at here.
     """
     if is_prompt(entry):
-        return join_prompts(list_texts(entry))
+        return prompts.join_prompts(list_texts(entry))
     if isinstance(entry, AttachmentEntry) and isinstance(entry.attachment, QueuedCommand):
-        return read_prompt(content_text(entry.attachment.prompt))
+        return prompts.read_prompt(content_text(entry.attachment.prompt))
     if isinstance(entry, LocalCommand):
-        return read_prompt(content_text(entry.content))
-    return read_prompt(content_text(entry.content).strip()) if isinstance(entry, QueueOperation) else None
+        return prompts.read_prompt(content_text(entry.content))
+    return (
+        prompts.read_prompt(content_text(entry.content).strip()) if isinstance(entry, QueueOperation) else None
+    )
 
 
-def list_prompts(entry: AnyEntry) -> list[Prompt]:
+def list_prompts(entry: AnyEntry) -> list[prompts.Prompt]:
     """Return what the texts of a prompt are, block by block; of one that was queued, too."""
-    return [read_prompt(text) for text in list_prompt_texts(entry)]
+    return [prompts.read_prompt(text) for text in list_prompt_texts(entry)]
 
 
 def list_prompt_texts(entry: AnyEntry) -> list[str]:
@@ -483,14 +478,14 @@ def is_sidechain(line: Line) -> bool:
 def _sender(entry: AnyEntry, author: Author) -> Author:
     """Return who is behind what stands in the user's place."""
     told = ORIGINS.get(_origin(entry))
-    kinds = [kind_of(text) for text in list_prompt_texts(entry)]
-    if told is Author.SYSTEM or (kinds and all(kind in PROGRAM_KINDS for kind in kinds)):
+    kinds = [prompts.kind_of(text) for text in list_prompt_texts(entry)]
+    if told is Author.SYSTEM or (kinds and all(kind in prompts.PROGRAM_KINDS for kind in kinds)):
         return Author.SYSTEM
     if isinstance(entry, UserEntry) and entry.prompt_source is entries.PromptSource.SYSTEM:
         return Author.SYSTEM
     if author is Author.CLAUDE:
         return author
-    return Author.AGENT if told or kinds[:1] == [PromptKind.TEAMMATE] else author
+    return Author.AGENT if told or kinds[:1] == [prompts.PromptKind.TEAMMATE] else author
 
 
 def _origin(entry: AnyEntry) -> str:

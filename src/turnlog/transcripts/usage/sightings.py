@@ -44,26 +44,16 @@ from turnlog.messages.message import Usage
 from turnlog.messages.metadata import CostState
 from turnlog.messages.sdk.messages import AssistantMessage, ResultMessage
 from turnlog.transcripts.line_reader import read_lines
+from turnlog.transcripts.usage import tokens
 from turnlog.transcripts.usage.prices import Bill, Ledger, Prices, join_bills
 from turnlog.transcripts.usage.scanner import ReportedSighting, Scan, pack_sightings
-from turnlog.transcripts.usage.tokens import (
-    Attribution,
-    MessageUsage,
-    PricingTerms,
-    Sighting,
-    SightingFold,
-    Tokens,
-    Totals,
-    build_message,
-    build_total,
-)
 
 T = TypeVar("T")
 _SYNTHETIC = "<synthetic>"
 _NOWHERE = -1
 
 
-def find_sighting(line: Line) -> Sighting | None:
+def find_sighting(line: Line) -> tokens.Sighting | None:
     """Return what a line says about the usage of one message; None if nothing."""
     entry = line.entry
     if type(entry) is not AssistantEntry and type(entry) is not AssistantMessage:
@@ -73,7 +63,7 @@ def find_sighting(line: Line) -> Sighting | None:
     if not usage or message.model == _SYNTHETIC:
         return None
     source, offset = ("", _NOWHERE) if line.at is None else (line.at.source, line.at.offset)
-    return Sighting(
+    return tokens.Sighting(
         message=_key(line, message.id, entry.uuid),
         session=_share(entry.session_id or source),
         source=source,
@@ -93,8 +83,8 @@ def _share(value: T) -> T:
     return value
 
 
-_share_terms = lru_cache(maxsize=1024)(PricingTerms)
-_share_attribution = lru_cache(maxsize=1024)(Attribution)
+_share_terms = lru_cache(maxsize=1024)(tokens.PricingTerms)
+_share_attribution = lru_cache(maxsize=1024)(tokens.Attribution)
 
 
 def name_answer(line: Line) -> str | None:
@@ -119,11 +109,11 @@ def _count(value: int | None | UnsetType) -> int:
     return value if value and value > 0 else 0
 
 
-def _tokens(usage: Usage) -> Tokens:
+def _tokens(usage: Usage) -> tokens.Tokens:
     split, tools = usage.cache_creation or None, usage.server_tool_use or None
     short = _count(split.ephemeral_5m_input_tokens) if split else 0
     long = _count(split.ephemeral_1h_input_tokens) if split else 0
-    return Tokens(
+    return tokens.Tokens(
         input=_count(usage.input_tokens),
         output=_count(usage.output_tokens),
         cache_read=_count(usage.cache_read_input_tokens),
@@ -133,7 +123,7 @@ def _tokens(usage: Usage) -> Tokens:
     )
 
 
-def _find_attribution(entry: AssistantEntry | AssistantMessage) -> Attribution:
+def _find_attribution(entry: AssistantEntry | AssistantMessage) -> tokens.Attribution:
     if type(entry) is AssistantEntry:
         return _share_attribution(
             entry.attribution_agent or None,
@@ -156,16 +146,16 @@ class SessionUsage(Struct, frozen=True, gc=False):
     """What one session used, and what the program itself says about it."""
 
     session: str
-    own: Totals
+    own: tokens.Totals
     """All messages that stand in it, by its own lines."""
-    unique: Totals
+    unique: tokens.Totals
     """The messages it owns: these add up over sessions."""
     cost_state: CostState | None = None
     result: ResultMessage | None = None
     """Its `total_cost_usd` and `model_usage` are running totals; its `usage` is one turn's."""
 
 
-class UsageFold(SightingFold):
+class UsageFold(tokens.SightingFold):
     """Usage gathered line by line, in any order, from any number of files."""
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
@@ -209,8 +199,8 @@ class UsageFold(SightingFold):
         return [
             SessionUsage(
                 session=session,
-                own=build_total(own.get(session, [])),
-                unique=build_total(owned.get(session, [])),
+                own=tokens.build_total(own.get(session, [])),
+                unique=tokens.build_total(owned.get(session, [])),
                 cost_state=states.get(session),
                 result=results.get(session),
             )
@@ -218,27 +208,29 @@ class UsageFold(SightingFold):
         ]
 
 
-def group_by_model(messages: Iterable[MessageUsage]) -> dict[str | None, list[MessageUsage]]:
+def group_by_model(messages: Iterable[tokens.MessageUsage]) -> dict[str | None, list[tokens.MessageUsage]]:
     """Return the messages of each model; None are those that name none."""
     return _group(messages, lambda message: message.model)
 
 
-def group_by_session(messages: Iterable[MessageUsage]) -> dict[str, list[MessageUsage]]:
+def group_by_session(messages: Iterable[tokens.MessageUsage]) -> dict[str, list[tokens.MessageUsage]]:
     """Return the messages that each session owns."""
     return _group(messages, lambda message: message.session)
 
 
 def group_by_attribution(
-    messages: Iterable[MessageUsage],
+    messages: Iterable[tokens.MessageUsage],
     name: Literal["agent", "agent_id", "skill", "plugin", "mcp_server", "mcp_tool"],
-) -> dict[str | None, list[MessageUsage]]:
+) -> dict[str | None, list[tokens.MessageUsage]]:
     """Return the messages of each agent, skill or server; None are those that name none."""
     return _group(messages, lambda message: getattr(message.attribution, name))
 
 
-def group_by_day(messages: Iterable[MessageUsage], timezone: tzinfo) -> dict[date | None, list[MessageUsage]]:
+def group_by_day(
+    messages: Iterable[tokens.MessageUsage], timezone: tzinfo
+) -> dict[date | None, list[tokens.MessageUsage]]:
     """Return the messages of each day, as days are in `timezone`; None are those without a time."""
-    days: dict[date | None, list[MessageUsage]] = {}
+    days: dict[date | None, list[tokens.MessageUsage]] = {}
     for message in messages:
         days.setdefault(_day(message.time, timezone), []).append(message)
     return dict(sorted(days.items(), key=lambda item: (item[0] is None, item[0] or date.max)))
@@ -254,9 +246,9 @@ def find_reported_cost(entry: CostState | ResultMessage) -> Decimal | None:
 
 
 def _group(
-    messages: Iterable[MessageUsage], key: Callable[[MessageUsage], _Key]
-) -> dict[_Key, list[MessageUsage]]:
-    groups: dict[_Key, list[MessageUsage]] = {}
+    messages: Iterable[tokens.MessageUsage], key: Callable[[tokens.MessageUsage], _Key]
+) -> dict[_Key, list[tokens.MessageUsage]]:
+    groups: dict[_Key, list[tokens.MessageUsage]] = {}
     for message in messages:
         groups.setdefault(key(message), []).append(message)
     return dict(sorted(groups.items(), key=lambda item: (item[0] is None, item[0] or "")))
@@ -303,7 +295,7 @@ class ModelTotals(Struct, frozen=True, gc=False):
 
     model: str | None
     """None for answers that do not say."""
-    totals: Totals
+    totals: tokens.Totals
     cost: Decimal | None = None
     """In dollars; None if the model has no price, or none was asked for."""
 
@@ -321,15 +313,15 @@ class UsageBook:
         for name in fold.list_names():
             self._settle(name, None)
 
-    def find(self, name: str) -> MessageUsage | None:
+    def find(self, name: str) -> tokens.MessageUsage | None:
         """Return what an answer used."""
         seen = self.fold.list_seen(name)
-        return build_message(seen) if seen else None
+        return tokens.build_message(seen) if seen else None
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> tokens.Totals:
         """All that was used."""
-        return sum((ledger.totals for ledger in self._models.values()), Totals())
+        return sum((ledger.totals for ledger in self._models.values()), tokens.Totals())
 
     @property
     def models(self) -> list[str]:
@@ -338,7 +330,7 @@ class UsageBook:
 
     def add(self, lines: Iterable[Line]) -> frozenset[str]:
         """Take in further lines; return by what the answers are known that they tell of."""
-        before: dict[str, MessageUsage | None] = {}
+        before: dict[str, tokens.MessageUsage | None] = {}
         names: set[str] = set()
         for line in lines:
             name = name_answer(line)
@@ -364,9 +356,9 @@ class UsageBook:
             found.append(ModelTotals(model, bill.totals, cost))
         return found
 
-    def _settle(self, name: str, old: MessageUsage | None) -> None:
+    def _settle(self, name: str, old: tokens.MessageUsage | None) -> None:
         """Bring one answer up to date; `old` is what it was before."""
-        new = build_message(self.fold.list_seen(name))
+        new = tokens.build_message(self.fold.list_seen(name))
         if old == new:
             return
         if old is not None:
@@ -389,7 +381,7 @@ class UsageBook:
             self._firsts[model] = first
 
 
-def _order(message: MessageUsage) -> tuple[datetime, str]:
+def _order(message: tokens.MessageUsage) -> tuple[datetime, str]:
     return message.time or _NEVER, message.message
 
 
