@@ -22,6 +22,7 @@ from litestar import Request, get
 from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from turnlog.server import requests
 from turnlog.server.errors import ErrorDetail, InvalidRequestError, NotFoundError, RequestError
@@ -31,7 +32,7 @@ from turnlog.server.values import LruDict, instant_of
 from turnlog.shapes import fill
 from turnlog.store.account_model import Action, AuditEntry, AuditFilter
 from turnlog.store.accounts import Accounts
-from turnlog.store.interface import MaintainedStore, Store
+from turnlog.store.interface import MaintainedStore
 from turnlog.store.lists import StoredSession
 from turnlog.store.model import LOCAL, Scope
 from turnlog.transcripts.hooks import DeliveryFilter
@@ -139,45 +140,73 @@ GivenAudit = NamedDependency[SkipValidation[Auditor]]
 
 
 class Requester(Struct, frozen=True):
-    """The caller of a request, with what records their actions."""
+    """The caller of a request, with what they may see, and what records their actions."""
 
+    request: Request[Any, Any, Any]
     caller: Caller
     audit: Auditor
-    client: str = ""
+    store: MaintainedStore
+    visible: Scope
+
+    def check_unchanged(self, *parts: str | int | None) -> None:
+        """Raise `NotModifiedError` if the client has this state of what it asks for."""
+        requests.check_unchanged(self.request, *parts)
 
     def record_views(self, looks: Iterable[ViewedSession], action: Action = Action.VIEWED) -> None:
         """Record that sessions are about to be shown; raises `RequestError` if that cannot be done."""
-        self.audit.record_views(self.caller, looks, action, self.client if self.caller.link else "")
+        client = self.request.client
+        self.audit.record_views(self.caller, looks, action, client.host if client and self.caller.link else "")
 
     def record(self, action: Action, person: str | None = None, **what: Any) -> None:
         """Record something that was just done, as `build_entry` has it; raises as `Auditor.record`."""
         self.audit.record([build_entry(self.caller, action, person, **what)])
 
+    def get_session(self, name: str, action: Action = Action.VIEWED) -> StoredSession:
+        """Return a session, and record the view; raises `RequestError`.
+
+        It does so if there is none, if several go by that name, or if the look cannot be recorded.
+        """
+        session = find_session(self.store, self.visible, name)
+        self.record_views([ViewedSession(session.key, session.person)], action)
+        return session
+
+    def get_own_session(self, name: str, refusal: str) -> StoredSession:
+        """Return a session that the caller may change; raises `RequestError` with a refusal for others."""
+        session = self.get_session(name)
+        if not may_change(self.caller, session.person):
+            raise forbid(refusal)
+        return session
+
+    def has_deliveries(self, session_id: str, action: Action = Action.VIEWED) -> bool:
+        """Return whether hooks have reported a session, and record the view."""
+        if not self.store.count_deliveries(self.visible, session_id):
+            return False
+        if self.caller.kind is not CallerKind.OPERATOR:
+            which = DeliveryFilter(session_id=session_id, count=1, payloads=False, longest_context=0)
+            told = self.store.list_deliveries(self.visible, which)
+            persons = {machine.origin: machine.person for machine in self.store.list_machines(LOCAL)}
+            self.record_views([ViewedSession(session_id, persons.get(each.origin)) for each in told], action)
+        return True
+
 
 GivenRequester = NamedDependency[SkipValidation[Requester]]
-"""Parameter `requester`: the caller, where something has to be recorded."""
+"""Parameter `requester`: the caller, and what they may see."""
 
 
-def build_requester(request: Request[Any, Any, Any], caller: GivenCaller, audit: GivenAudit) -> Requester:
+def build_requester(
+    request: Request[Any, Any, Any],
+    caller: GivenCaller,
+    audit: GivenAudit,
+    store: requests.GivenStore,
+    visible: requests.GivenScope,
+) -> Requester:
     """Return who asks."""
-    return Requester(caller, audit, request.client.host if request.client else "")
+    return Requester(request, caller, audit, store, visible)
 
 
 def build_entry(caller: Caller, action: Action, person: str | None = None, **what: Any) -> AuditEntry:
     """Return what is recorded of something that was just done: to a `session` or `link`, with a `detail`."""
     return AuditEntry(at_ns=time.time_ns(), who=caller.name, action=action, person=person, **what)
-
-
-def get_session(
-    store: Store, visible: Scope, name: str, requester: Requester, action: Action = Action.VIEWED
-) -> StoredSession:
-    """Return a session, and record the view; raises `RequestError`.
-
-    It does so if there is none, if several go by that name, or if the look cannot be recorded.
-    """
-    session = find_session(store, visible, name)
-    requester.record_views([ViewedSession(session.key, session.person)], action)
-    return session
 
 
 class SessionReference(Struct, frozen=True):
@@ -195,60 +224,30 @@ class SessionReference(Struct, frozen=True):
         return 0 if self.stored is None else self.stored.revision
 
 
-def has_deliveries(
-    store: MaintainedStore,
-    visible: Scope,
-    session_id: str,
-    requester: Requester,
-    action: Action = Action.VIEWED,
-) -> bool:
-    """Return whether hooks have reported a session, and record the view."""
-    if not store.count_deliveries(visible, session_id):
-        return False
-    if requester.caller.kind is not CallerKind.OPERATOR:
-        which = DeliveryFilter(session_id=session_id, count=1, payloads=False, longest_context=0)
-        told = store.list_deliveries(visible, which)
-        persons = {machine.origin: machine.person for machine in store.list_machines(LOCAL)}
-        requester.record_views([ViewedSession(session_id, persons.get(each.origin)) for each in told], action)
-    return True
-
-
 def may_change(caller: Caller, person: str | None) -> bool:
     """Return whether a caller may set who sees this person's session, make links to it, and delete it."""
     return caller.is_admin or (caller.may_write and person is not None and person == caller.name)
 
 
-def get_own(store: Store, visible: Scope, name: str, requester: Requester, refusal: str) -> StoredSession:
-    """Return a session that the caller may change, as `get_session` does; raises `RequestError` for others."""
-    session = get_session(store, visible, name, requester)
-    if not may_change(requester.caller, session.person):
-        raise forbid(refusal)
-    return session
-
-
-class RequestedSession(Struct, frozen=True):
+class RequestedSession(Requester, frozen=True):
     """The session that an address names; it is looked for, and that recorded, when a handler asks for it."""
 
-    request: Request[Any, Any, Any]
     name: str
-    store: MaintainedStore
-    visible: Scope
-    requester: Requester
 
     def get(self) -> StoredSession:
         """Return the session; raises as `get_session`."""
-        return get_session(self.store, self.visible, self.name, self.requester)
+        return self.get_session(self.name)
 
     def get_own(self, refusal: str) -> StoredSession:
         """Return the session if the caller may change it; raises `RequestError` with a refusal otherwise."""
-        return get_own(self.store, self.visible, self.name, self.requester, refusal)
+        return self.get_own_session(self.name, refusal)
 
     def get_reference(self) -> SessionReference:
         """Return a reference to a session known from files or only from hooks; raises as `get_session`."""
         try:
             session = self.get()
         except NotFoundError:
-            if not has_deliveries(self.store, self.visible, self.name, self.requester):
+            if not self.has_deliveries(self.name):
                 raise
             return SessionReference(self.name, self.name, None)
         return SessionReference(session.key, session.row.session_id or name_session(session), session)
@@ -256,7 +255,7 @@ class RequestedSession(Struct, frozen=True):
     def get_unchanged(self) -> StoredSession:
         """Return the session, unless the client has this state of it: then `NotModifiedError` is raised."""
         session = self.get()
-        requests.check_unchanged(self.request, session.key, session.revision)
+        self.check_unchanged(session.key, session.revision)
         return session
 
     @contextmanager
@@ -271,15 +270,9 @@ GivenSession = NamedDependency[SkipValidation[RequestedSession]]
 """Parameter `requested`: the session that the address names."""
 
 
-def build_requested(
-    request: Request[Any, Any, Any],
-    id: requests.NamedSession,
-    store: requests.GivenStore,
-    visible: requests.GivenScope,
-    requester: GivenRequester,
-) -> RequestedSession:
+def build_requested(requester: GivenRequester, id: requests.NamedSession) -> RequestedSession:
     """Return the session that the address names."""
-    return RequestedSession(request, id, store, visible, requester)
+    return RequestedSession(**asdict(requester), name=id)
 
 
 class AuditItem(Struct, frozen=True, gc=False, kw_only=True):

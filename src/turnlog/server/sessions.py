@@ -205,7 +205,7 @@ def view_project(stored: StoredProject) -> Project:
 
 
 def find_session(store: Store, visible: Scope, name: str) -> StoredSession:
-    """Return a session for somebody whose looks are not recorded; raises `RequestError` as `get_session`."""
+    """Return a session; raises `RequestError` if there is none, or if several go by that name."""
     found = find_sessions(store, visible, name) if name else []
     exact = [session for session in found if session.key == name] or [
         session for session in found if session.row.session_id == name

@@ -428,7 +428,7 @@ def preview_deletion(requested: GivenSession, accounts: requests.GivenAccounts) 
         DeletionPreview,
         weighed,
         links=_count_open(accounts, session.key),
-        backups=_list_holding(requested.store, session.key, requested.requester.caller),
+        backups=_list_holding(requested.store, session.key, requested.caller),
     )
 
 
@@ -448,7 +448,7 @@ def delete_session(
         raise InvalidRequestError("This needs the full id or key of the session")
     known = interface.find_known(requested.store, requested.visible, session.key)
     # First: nothing goes without being recorded.
-    requested.requester.record(Action.FORGOTTEN, session.person, session=session.key)
+    requested.record(Action.FORGOTTEN, session.person, session=session.key)
     links = accounts.revoke_links([session.key])
     gone = requested.store.forget(requested.visible, [session.key])
     if gone.sessions == 0:
@@ -456,7 +456,7 @@ def delete_session(
     captured = context.captured_dir
     if captured is not None and known is not None:
         remove_captures([known], captured)
-    backups = _list_holding(requested.store, session.key, requested.requester.caller)
+    backups = _list_holding(requested.store, session.key, requested.caller)
     told = fill(DeletedSession, gone, links=links, backups=backups)
     # The browser may have kept answers, to ask whether they still hold.
     return Response(told, headers={"clear-site-data": '"cache"'})

@@ -26,9 +26,9 @@ from turnlog.export.formats import Format, render_session
 from turnlog.export.redaction import RedactionRules, Redactor
 from turnlog.export.secret_patterns import Kind
 from turnlog.ingest.copies import list_shared
-from turnlog.server.audit import GivenRequester, Requester, get_session
+from turnlog.server.audit import GivenRequester, Requester
 from turnlog.server.errors import InvalidRequestError
-from turnlog.server.requests import GivenContext, GivenScope, GivenStore, integer, query
+from turnlog.server.requests import GivenContext, integer, query
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
@@ -283,17 +283,15 @@ _EXPORT: Mapping[str, Provide] = {"export": Provide(_build_export, sync_to_threa
 
 
 @get("/api/export", dependencies=_EXPORT, sync_to_thread=True, media_type="*/*")
-def export_sessions(
-    id: _Ids, store: GivenStore, visible: GivenScope, requester: GivenRequester, export: _GivenExport
-) -> Response[Any]:
+def export_sessions(id: _Ids, requester: GivenRequester, export: _GivenExport) -> Response[Any]:
     """Export sessions as a file; several of them as a ZIP file.
 
     The file is written while it is sent. If something fails meanwhile, the response is cut off.
     """
-    sessions = _list_sessions(store, visible, id, requester, export, Action.EXPORTED)
+    sessions = _list_sessions(requester, id, export, Action.EXPORTED)
     name = _name_export(sessions, export).encode("ascii", "replace").decode().replace("?", "-")
     return Stream(
-        render(store, visible, sessions, export),
+        render(requester.store, requester.visible, sessions, export),
         headers={
             # Of a stream, Litestar would say what the route says.
             "content-type": _MEDIA_TYPES[export.form] if len(sessions) == 1 else "application/zip",
@@ -305,23 +303,16 @@ def export_sessions(
 
 
 @get("/api/export/preview", dependencies=_EXPORT, sync_to_thread=True)
-def preview_export(
-    id: _Ids, store: GivenStore, visible: GivenScope, requester: GivenRequester, export: _GivenExport
-) -> ExportPreview:
+def preview_export(id: _Ids, requester: GivenRequester, export: _GivenExport) -> ExportPreview:
     """Return what an export would be called, how large it would be, and what would be removed from it."""
-    sessions = _list_sessions(store, visible, id, requester, export, Action.VIEWED)
-    return _preview(store, visible, sessions, export)
+    sessions = _list_sessions(requester, id, export, Action.VIEWED)
+    return _preview(requester.store, requester.visible, sessions, export)
 
 
 def _list_sessions(
-    store: MaintainedStore,
-    visible: Scope,
-    ids: list[str],
-    requester: Requester,
-    export: ExportRequest,
-    action: Action,
+    requester: Requester, ids: list[str], export: ExportRequest, action: Action
 ) -> list[StoredSession]:
-    named = (get_session(store, visible, each, requester, action) for each in ids)
+    named = (requester.get_session(each, action) for each in ids)
     found = {session.key: session for session in named}
     if len(found) > 1 and export.selection.is_part:
         raise InvalidRequestError("Turns and branches can only be chosen for a single session")

@@ -33,7 +33,7 @@ from msgspec.structs import astuple, replace
 
 from turnlog.ingest.spool import LARGEST, Frame, Spool, find_time, is_delivery_id, make_delivery_id
 from turnlog.ingest.spool_import import SpoolImporter
-from turnlog.server.audit import GivenSession, RequestedSession, has_deliveries
+from turnlog.server.audit import GivenSession, RequestedSession
 from turnlog.server.errors import RequestError
 from turnlog.server.requests import LARGEST as MOST_NUMBER
 from turnlog.server.requests import GivenMachines, describe_body, integer, query
@@ -398,11 +398,7 @@ def list_hook_events(
     """
     session_id = _find_session_id(requested, hooks)
     # The window does not know whose events it has: only the store does.
-    pending = (
-        []
-        if requested.requester.caller.kind is not CallerKind.OPERATOR
-        else hooks.window.list_pending(session_id)
-    )
+    pending = [] if requested.caller.kind is not CallerKind.OPERATOR else hooks.window.list_pending(session_id)
     which = hook_events.DeliveryFilter(
         session_id=session_id, events_only=True, first=first, count=limit, payloads=False
     )
@@ -417,9 +413,9 @@ def list_hook_events(
 
 
 def _find_session_id(requested: RequestedSession, hooks: HookReceiver) -> str:
-    if has_deliveries(requested.store, requested.visible, requested.name, requested.requester):
+    if requested.has_deliveries(requested.name):
         return requested.name
-    if requested.requester.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(requested.name):
+    if requested.caller.kind is CallerKind.OPERATOR and hooks.window.list_events(requested.name):
         return requested.name
     return requested.get().row.session_id or ""
 

@@ -21,7 +21,7 @@ from turnlog.messages import Line, decode
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import MessageWindow, find_image
-from turnlog.server.requests import Categories, NamedSource, Source, ZeroBased, check_unchanged, integer, query
+from turnlog.server.requests import Categories, NamedSource, Source, ZeroBased, integer, query
 from turnlog.server.security.callers import LINKED, CallerKind
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.windows import WindowQuery, find_window, view_window
@@ -118,7 +118,7 @@ def list_messages(
     with requested.store.open_session(requested.visible, session.key) as opened:
         # Of the same state, and at once.
         counted = requested.store.read_usage(requested.visible).find_version(session.key)
-        check_unchanged(requested.request, session.key, session.revision, counted)
+        requested.check_unchanged(session.key, session.revision, counted)
         found = find_window(opened, *window, has_results=True)
         items = view_window(requested.store, requested.visible, session, found)
         above = items[0].index if items else found.at
@@ -181,7 +181,7 @@ def get_image(
     if picture is None:
         raise NotFoundError("There is no such image")
     # A line never changes, and its place names it for good; but where there are people, who sees it may.
-    alone = requested.requester.caller.kind is CallerKind.OPERATOR
+    alone = requested.caller.kind is CallerKind.OPERATOR
     cache = {"cache-control": "private, max-age=31536000, immutable" if alone else "no-store"}
     return _send_pieces(iter((picture.data,)), len(picture.data), picture.media_type, cache)
 
@@ -195,7 +195,7 @@ def get_tool_result(
     known = _get_source(requested.store, requested.visible, requested.get().key, source)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
-    check_unchanged(requested.request, known.generation, known.length)
+    requested.check_unchanged(known.generation, known.length)
     pieces = read_all(requested.store.archive, requested.visible, source, known.generation)
     return _send_pieces(pieces, known.length, "text/plain")
 
@@ -277,7 +277,7 @@ def get_capture(
     known = next((each for each in found if each.source == source), None)
     if known is None:
         raise NotFoundError("There is no such capture")
-    check_unchanged(requested.request, known.generation, known.length)
+    requested.check_unchanged(known.generation, known.length)
     pieces = read_all(requested.store.archive, requested.visible, source, known.generation)
     return _send_pieces(pieces, known.length, "application/x-ndjson")
 

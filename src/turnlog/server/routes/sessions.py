@@ -42,8 +42,7 @@ from turnlog.server.values import build_resume, clean_text, fill_clean, one_line
 from turnlog.shapes import fill
 from turnlog.store import lists
 from turnlog.store.account_model import Action
-from turnlog.store.interface import MaintainedStore
-from turnlog.store.model import Scope, SessionAccess, Visibility
+from turnlog.store.model import SessionAccess, Visibility
 from turnlog.store.search.language import LONGEST, And, Filter, Node, Not, Or, parse_query
 from turnlog.store.search.matcher import Snippet
 from turnlog.store.search.paging import Hit as Found
@@ -155,26 +154,22 @@ class MarksChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 @get("/api/projects", sync_to_thread=True)
 def list_projects(
-    request: Request[Any, Any, Any],
-    store: requests.GivenStore,
-    visible: requests.GivenScope,
+    requester: audit.GivenRequester,
     text: Annotated[str | None, query("Part of the path.", max_length=500)] = None,
     sort: Annotated[lists.ProjectOrder, query("The order.")] = lists.ProjectOrder.NEWEST,
     limit: Annotated[int, requests.integer("The maximum number of projects.", least=1, most=5000)] = 1000,
     cursor: requests.Cursor = 0,
 ) -> shapes.Projects:
     """List the folders in which Claude Code worked, each with the usage of its sessions."""
-    requests.check_unchanged(request, store.read_feed(visible).last)
-    found = store.list_projects(visible, text=text, order=sort)
+    requester.check_unchanged(requester.store.read_feed(requester.visible).last)
+    found = requester.store.list_projects(requester.visible, text=text, order=sort)
     items = tuple(map(shapes.view_project, found[cursor : cursor + limit]))
     return shapes.Projects(items=items, total=len(found), next=requests.find_next(cursor, items, len(found)))
 
 
 @get("/api/sessions", dependencies=_SESSION_FILTER, sync_to_thread=True)
 def list_sessions(
-    request: Request[Any, Any, Any],
-    store: requests.GivenStore,
-    visible: requests.GivenScope,
+    requester: audit.GivenRequester,
     where: GivenFilter,
     watch: GivenWatch,
     sort: Annotated[lists.SessionOrder, query("The order.")] = lists.SessionOrder.NEWEST,
@@ -187,24 +182,23 @@ def list_sessions(
     ] = False,
 ) -> shapes.SessionPage:
     """List sessions, newest first by default."""
+    store, visible = requester.store, requester.visible
     last = store.read_feed(visible).last
     page = store.list_sessions(visible, where, order=sort, limit=limit, cursor=cursor, grouped=grouped)
     items = tuple(map(shapes.view_session, page.sessions, watch.find_states(page.sessions)))
     # What a session does changes also with the time, and when its process ends.
-    requests.check_unchanged(request, last, *(item.state for item in items))
+    requester.check_unchanged(last, *(item.state for item in items))
     return shapes.SessionPage(items=items, total=page.total, rows=page.rows, next=page.next)
 
 
 @get("/api/sessions/facets", dependencies=_SESSION_FILTER, sync_to_thread=True)
 def list_facets(
-    request: Request[Any, Any, Any],
-    store: requests.GivenStore,
-    visible: requests.GivenScope,
+    requester: audit.GivenRequester,
     where: GivenFilter,
 ) -> shapes.SessionFacets:
     """List the models, branches and tags of sessions, most frequent first."""
-    requests.check_unchanged(request, store.read_feed(visible).last)
-    return shapes.view_facets(store.list_facets(visible, where))
+    requester.check_unchanged(requester.store.read_feed(requester.visible).last)
+    return shapes.view_facets(requester.store.list_facets(requester.visible, where))
 
 
 @get("/api/sessions/{id:str}", opt=LINKED, sync_to_thread=True)
@@ -216,9 +210,9 @@ def get_session_detail(
     session = requested.get()
     last = requested.store.read_feed(requested.visible).last
     item = shapes.view_session(session, watch.find_state(session))
-    if requested.requester.caller.link is not None:  # strangers see what was said, and not by whom
+    if requested.caller.link is not None:  # strangers see what was said, and not by whom
         item = replace(item, person=None, machine="", series=None)
-    requests.check_unchanged(requested.request, session.key, last, item.state)
+    requested.check_unchanged(session.key, last, item.state)
     return SessionDetail(
         session=item,
         path=clean_text(session.path),
@@ -246,17 +240,12 @@ def change_marks(
         untags=wanted.remove_tags,
     )
     requested.store.mark(requested.visible, [session.key], change)
-    return fill(
-        shapes.Marks,
-        audit.get_session(requested.store, requested.visible, session.key, requested.requester).marks,
-    )
+    return fill(shapes.Marks, requested.get_session(session.key).marks)
 
 
 @get("/api/usage", sync_to_thread=True)
 def get_usage(
-    request: Request[Any, Any, Any],
-    store: requests.GivenStore,
-    visible: requests.GivenScope,
+    requester: audit.GivenRequester,
     by: Annotated[Grouping, query("What each row covers.")] = Grouping.DAILY,
     since: Annotated[date | None, query("The first day to include.")] = None,
     until: Annotated[date | None, query("The last day to include.")] = None,
@@ -287,7 +276,7 @@ def get_usage(
         raise InvalidRequestError("Rows by tool cannot be divided further")
     now = datetime.now(UTC)
     if by is not Grouping.BLOCKS:  # the rate of the block that is running changes with the time
-        requests.check_unchanged(request, store.read_feed(visible).last)
+        requester.check_unchanged(requester.store.read_feed(requester.visible).last)
     query = UsageQuery(
         zone=zone,
         zone_name=timezone,
@@ -298,7 +287,7 @@ def get_usage(
         project=project,
         most=top,
     )
-    return build_report(store.read_usage(visible), query)
+    return build_report(requester.store.read_usage(requester.visible), query)
 
 
 class Mark(Struct, frozen=True, gc=False, kw_only=True):
@@ -383,9 +372,6 @@ _Owners = dict[str, SessionAccess]
 
 @get("/api/search")
 async def search(
-    request: Request[Any, Any, Any],
-    store: requests.GivenStore,
-    visible: requests.GivenScope,
     requester: audit.GivenRequester,
     q: Annotated[str, query("The query, as described in docs/guide.md.", min_length=1, max_length=LONGEST)],
     order: Annotated[SearchOrder, query("The order.")] = SearchOrder.NEWEST,
@@ -400,8 +386,8 @@ async def search(
     query = query if name is None else replace(query, root=_name_me(query.root, name))
     gone, deadline = threading.Event(), time.monotonic() + _PATIENCE
     ask = partial(
-        store.search,
-        visible,
+        requester.store.search,
+        requester.visible,
         query,
         order=order,
         limit=limit,
@@ -409,12 +395,12 @@ async def search(
         cancelled=lambda: gone.is_set() or time.monotonic() > deadline,
     )
     # No task group: it would wrap whatever the search raises.
-    watch = asyncio.create_task(_notice_leaving(request, gone))
+    watch = asyncio.create_task(_notice_leaving(requester.request, gone))
     try:
         page = await to_thread.run_sync(ask, abandon_on_cancel=True)
         owners: _Owners = {}
         if requester.caller.kind is not CallerKind.OPERATOR:
-            owners = await to_thread.run_sync(_note_found, store, visible, requester, page)
+            owners = await to_thread.run_sync(_note_found, requester, page)
         items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
         return Hits(items=items, next=page.next, unreadable=page.unreadable)
     except SearchCancelledError:
@@ -430,16 +416,14 @@ async def _notice_leaving(request: Request[Any, Any, Any], gone: threading.Event
     gone.set()
 
 
-def _note_found(
-    store: MaintainedStore, visible: Scope, requester: audit.Requester, page: SearchPage
-) -> _Owners:
+def _note_found(requester: audit.Requester, page: SearchPage) -> _Owners:
     """Record the sessions that are about to be shown, known from files or hooks, and return their owners."""
     keys = dict.fromkeys(hit.session for hit in page.hits if hit.session is not None)
-    owners = {access.key: access for access in store.list_access(visible, keys)}
+    owners = {access.key: access for access in requester.store.list_access(requester.visible, keys)}
     looks = [audit.ViewedSession(key, owners[key].person if key in owners else None) for key in keys]
     requester.record_views(looks, Action.SEARCHED)
     for session_id in dict.fromkeys(hit.session_id for hit in page.hits if hit.session is None):
-        audit.has_deliveries(store, visible, session_id, requester, Action.SEARCHED)
+        requester.has_deliveries(session_id, Action.SEARCHED)
     return owners
 
 

@@ -16,16 +16,16 @@ from litestar.params import JSONBody, PathParameter, RawBody
 from msgspec import Meta, Struct
 
 from turnlog.export.link_preview import LinkPreview, build_preview
-from turnlog.server.audit import GivenRequester, GivenSession, Requester, build_entry, get_own, may_change
+from turnlog.server.audit import GivenRequester, GivenSession, Requester, build_entry, may_change
 from turnlog.server.errors import NotFoundError, RequestError
 from turnlog.server.requests import GivenAccounts, GivenContext, GivenScope, GivenStore, decode_body, query
-from turnlog.server.security.callers import ADMINS, Caller, GivenCaller
+from turnlog.server.security.callers import ADMINS, GivenCaller
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text, fill_clean, one_line
 from turnlog.shapes import fill, fill_dated
 from turnlog.store.account_model import Action
 from turnlog.store.accounts import Accounts
-from turnlog.store.model import PeopleStore, Scope, SessionAccess, Visibility, find_access
+from turnlog.store.model import SessionAccess, Visibility, find_access
 
 _LONGEST_DAYS = 365
 _Word = Annotated[str, Meta(min_length=2, max_length=200)]
@@ -149,12 +149,14 @@ class RulePreview(Struct, frozen=True, gc=False, kw_only=True):
     """How many sessions become visible to others, or stop being visible."""
 
 
-def _view_access(
-    store: PeopleStore, accounts: Accounts, scope: Scope, found: SessionAccess, caller: Caller
-) -> SessionAccessItem:
+def _view_access(requester: Requester, accounts: Accounts, key: str) -> SessionAccessItem:
     """Return who may see a session, and, for a caller who may change that, the links to it."""
-    machine = next((each for each in store.list_machines(scope) if each.origin == found.origin), None)
-    may = may_change(caller, found.person)
+    store, visible = requester.store, requester.visible
+    found = find_access(store, visible, key)
+    if found is None:
+        raise NotFoundError("There is no such session")
+    machine = next((each for each in store.list_machines(visible) if each.origin == found.origin), None)
+    may = may_change(requester.caller, found.person)
     links = accounts.list_links(session=found.key) if may else []
     return fill(
         SessionAccessItem,
@@ -172,9 +174,7 @@ def get_access(
     accounts: GivenAccounts,
 ) -> SessionAccessItem:
     """Return who may see a session, and why."""
-    session = requested.get()
-    found = _find(requested.store, requested.visible, session.key)
-    return _view_access(requested.store, accounts, requested.visible, found, requested.requester.caller)
+    return _view_access(requested, accounts, requested.get().key)
 
 
 @put("/api/sessions/{id:str}/access", sync_to_thread=True)
@@ -188,36 +188,21 @@ def change_access(
     wanted = decode_body(body, AccessChange)
     session = requested.get_own("Only the owner and admins can change who sees this session")
     changed = requested.store.set_visibility(requested.visible, [session.key], wanted.visibility)
-    _record_changes(requested.requester, changed, wanted.visibility)
-    return _view_access(
-        requested.store,
-        accounts,
-        requested.visible,
-        _find(requested.store, requested.visible, session.key),
-        requested.requester.caller,
-    )
+    _record_changes(requested, changed, wanted.visibility)
+    return _view_access(requested, accounts, session.key)
 
 
 @post("/api/access", status_code=200, sync_to_thread=True)
 def change_accesses(
     data: JSONBody[AccessChanges],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
     requester: GivenRequester,
 ) -> ChangedAccess:
     """Set who may see several sessions; those of other people are left out."""
     wanted = decode_body(body, AccessChanges)
-    changed = store.set_visibility(visible, wanted.keys, wanted.visibility)
+    changed = requester.store.set_visibility(requester.visible, wanted.keys, wanted.visibility)
     _record_changes(requester, changed, wanted.visibility)
     return ChangedAccess(changed=tuple(each.key for each in changed))
-
-
-def _find(store: PeopleStore, visible: Scope, key: str) -> SessionAccess:
-    found = find_access(store, visible, key)
-    if found is None:
-        raise NotFoundError("There is no such session")
-    return found
 
 
 def _record_changes(requester: Requester, changed: Sequence[SessionAccess], chosen: Visibility | None) -> None:
@@ -242,13 +227,11 @@ def list_rules(store: GivenStore, visible: GivenScope) -> list[RuleItem]:
 def set_rule(
     data: JSONBody[RuleChange],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
     requester: GivenRequester,
 ) -> RulePreview:
     """Set or remove a rule, and return for how many sessions this changes who sees them."""
     wanted = decode_body(body, RuleChange)
-    sessions = store.set_rule(visible, wanted.pattern, wanted.visibility)
+    sessions = requester.store.set_rule(requester.visible, wanted.pattern, wanted.visibility)
     said = "removed" if wanted.visibility is None else str(wanted.visibility)
     requester.record(Action.RULE_CHANGED, detail=f"{wanted.pattern}: {said}")
     return RulePreview(sessions=sessions)
@@ -284,16 +267,14 @@ def list_links(
 def preview_link(
     data: JSONBody[LinkPreviewRequest],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
     requester: GivenRequester,
     context: GivenContext,
 ) -> LinkPreview:
     """Return what strangers would see of a session, without sharing anything."""
     wanted = decode_body(body, LinkPreviewRequest)
-    session = get_own(store, visible, wanted.session, requester, _NOT_OWN)
+    session = requester.get_own_session(wanted.session, _NOT_OWN)
     words = (*context.redact_words, *wanted.words)
-    found = build_preview(store, visible, session, words)
+    found = build_preview(requester.store, requester.visible, session, words)
     return fill_clean(
         LinkPreview,
         found,
@@ -308,8 +289,6 @@ def preview_link(
 def create_link(
     data: JSONBody[NewLinkRequest],
     body: RawBody,
-    store: GivenStore,
-    visible: GivenScope,
     requester: GivenRequester,
     accounts: GivenAccounts,
 ) -> CreatedLink:
@@ -318,7 +297,7 @@ def create_link(
     Its owner and admins may do this. The address is shown only once.
     """
     wanted = decode_body(body, NewLinkRequest)
-    session = get_own(store, visible, wanted.session, requester, _NOT_OWN)
+    session = requester.get_own_session(wanted.session, _NOT_OWN)
     title = session.marks.name or session.row.title or name_session(session)
     link, secret = accounts.create_link(
         session.key,
@@ -338,15 +317,13 @@ def create_link(
 @delete("/api/links/{id:str}", status_code=204, sync_to_thread=True)
 def revoke_link(
     id: Annotated[str, PathParameter(description="`id` of a link.", max_length=100)],
-    store: GivenStore,
-    visible: GivenScope,
     requester: GivenRequester,
     accounts: GivenAccounts,
 ) -> None:
     """Revoke a link: nobody can use it from now on, including those who are viewing it."""
     caller = requester.caller
     link = next((each for each in accounts.list_links() if each.id == id), None)
-    access = None if link is None else find_access(store, visible, link.session)
+    access = None if link is None else find_access(requester.store, requester.visible, link.session)
     person = None if access is None else access.person
     own = link is not None and (caller.is_admin or (link.created_by == caller.name and caller.name is not None))
     if link is None or not (own or may_change(caller, person)):

@@ -24,7 +24,7 @@ from turnlog.server import values
 from turnlog.server.audit import GivenSession
 from turnlog.server.errors import InvalidRequestError
 from turnlog.server.messages import Message
-from turnlog.server.requests import LARGEST, Categories, check_unchanged, integer, query
+from turnlog.server.requests import LARGEST, Categories, integer, query
 from turnlog.server.routes.messages import WINDOW, GivenWindow
 from turnlog.server.security.callers import LINKED
 from turnlog.server.windows import find_window, view_window
@@ -310,8 +310,8 @@ def list_timeline(
     hook events and no messages.
     """
     reference = requested.get_reference()
-    check_unchanged(
-        requested.request, reference.key, reference.revision, requested.store.read_feed(requested.visible).last
+    requested.check_unchanged(
+        reference.key, reference.revision, requested.store.read_feed(requested.visible).last
     )
     with requested.store.open_session(requested.visible, reference.key, hooks=reference.hooks) as session:
         if reference.stored is None:
@@ -590,7 +590,7 @@ def list_actions(
     """
     reference = requested.get_reference()
     last_change = requested.store.read_feed(requested.visible).last
-    check_unchanged(requested.request, reference.key, reference.revision, last_change)
+    requested.check_unchanged(reference.key, reference.revision, last_change)
     where = ActionFilter(
         categories=None if category is None else tuple(each.value for each in category),
         states=None if outcome is None else tuple(each.value for each in outcome),
