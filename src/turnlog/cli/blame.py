@@ -48,14 +48,7 @@ class WrittenLine(Struct, frozen=True, gc=False, kw_only=True):
     origin: OriginItem | None
 
 
-@click.command(
-    "blame",
-    epilog="""\b
-Examples:
-  turnlog blame src/parser.py            each line with its session and prompt
-  turnlog blame src/parser.py:42         one line, and the command that shows its message
-""",
-)
+@click.command("blame")
 @click.argument("place", metavar="FILE[:LINE]")
 @output_options(pager=True)
 def blame_command(place: str, output: Output) -> None:
@@ -64,6 +57,10 @@ def blame_command(place: str, output: Output) -> None:
     The edits in the archive are replayed, so that a line is recognised even after later edits moved it. `?`
     marks lines that were matched only by their text, or by a path that only ends the same. Lines without a
     session were there before, or were written by hand.
+
+    Examples:
+      turnlog blame src/parser.py            each line with its session and prompt
+      turnlog blame src/parser.py:42         one line, and the command that shows its message
     """
     path, line = _read_place(place)
     require_file(path)

@@ -126,18 +126,16 @@ def complete_rules(_: str) -> _Named:
         return [(rule.pattern, rule.visibility.value) for rule in store.list_rules(LOCAL)]
 
 
-@click.command(
-    "completion",
-    epilog="""\b
-Examples:
-  turnlog completion bash > ~/.local/share/bash-completion/completions/turnlog
-  turnlog completion zsh > ~/.zfunc/_turnlog       # with ~/.zfunc in $fpath
-  turnlog completion fish > ~/.config/fish/completions/turnlog.fish
-""",
-)
+@click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
-    """Print the completion script for a shell."""
+    """Print the completion script for a shell.
+
+    Examples:
+      turnlog completion bash > ~/.local/share/bash-completion/completions/turnlog
+      turnlog completion zsh > ~/.zfunc/_turnlog       # with ~/.zfunc in $fpath
+      turnlog completion fish > ~/.config/fish/completions/turnlog.fish
+    """
     found = get_completion_class(shell)
     assert found is not None
     click.echo(found(program, {}, NAME, COMPLETE).source())

@@ -223,20 +223,17 @@ def _check_backups(settings: Settings) -> Iterator[Finding]:
         yield Finding(State.WARN, "backup", f"{path_text(backups[-1].path)} no longer exists")
 
 
-@click.command(
-    "doctor",
-    epilog="""\b
-Examples:
-  turnlog doctor
-  turnlog doctor --json
-""",
-)
+@click.command("doctor")
 @output_options()
 def doctor_command(output: Output) -> None:
     """Check this machine for problems with turnlog.
 
     Nothing is changed. A line says `ok`, `warn` or `fail`; exit status 1 means that something failed.
     `turnlog verify` checks whether the archive still has the bytes that it was given.
+
+    Examples:
+      turnlog doctor
+      turnlog doctor --json
     """
     findings = run_checks()
     output.settings = Settings()  # those of the file may be what is wrong
@@ -252,24 +249,20 @@ class NotifyDocument(Struct, frozen=True, gc=False, kw_only=True):
     sent: tuple[Sent, ...]
 
 
-@click.group(
-    "notify",
-    epilog="""\b
-Examples:
-  turnlog notify test
-
-\b
-In config.toml:
-  [notifications]
-  desktop = true
-  webhooks = ["https://example.org/hook"]
-  on = ["waits", "ends"]
-""",
-)
+@click.group("notify")
 def notify_command() -> None:
     """Test the notifications for sessions that wait or end.
 
     They are set up in config.toml, and sent by `turnlog serve`.
+
+    Examples:
+      turnlog notify test
+
+    In config.toml:
+      [notifications]
+      desktop = true
+      webhooks = ["https://example.org/hook"]
+      on = ["waits", "ends"]
     """
 
 

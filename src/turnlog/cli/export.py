@@ -59,17 +59,7 @@ class WrittenSession(Struct, frozen=True, gc=False):
     """What was taken out; None if nothing was to be."""
 
 
-@click.command(
-    "export",
-    epilog="""\b
-Examples:
-  turnlog export 5d1c --format html                 one self-contained page
-  turnlog export 5d1c --format md --output -        Markdown, to standard output
-  turnlog export 5d1c 77aa --format json --output ./documents/
-  turnlog export 5d1c --format html --turns 3-7 --no-thinking
-  turnlog export 5d1c --raw --output ./session      the files, byte for byte
-""",
-)
+@click.command("export")
 @click.argument("sessions", metavar="ID|FILE|-...", nargs=-1, required=True)
 @click.option("--raw", is_flag=True, help="The files as they were, byte for byte.")
 @click.option("--format", "form", type=click.Choice([*map(str, Format)]), help="The format to write.")
@@ -114,6 +104,13 @@ def export_command(
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
     Sessions that share an id get a file each. A file is written whole, or not at all.
+
+    Examples:
+      turnlog export 5d1c --format html                 one self-contained page
+      turnlog export 5d1c --format md --output -        Markdown, to standard output
+      turnlog export 5d1c 77aa --format json --output ./documents/
+      turnlog export 5d1c --format html --turns 3-7 --no-thinking
+      turnlog export 5d1c --raw --output ./session      the files, byte for byte
     """
     settings = output.settings
     if raw == (form is not None):

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from turnlog.cli.output import Output, output_options
+from turnlog.cli.output import Output, choice_option, output_options
 from turnlog.cli.terminal import FOUND_PROBLEMS, MisuseError, clean, clean_line, dry_option
 from turnlog.config import Settings
 from turnlog.errors import HookError, TurnlogError
@@ -142,11 +142,9 @@ class HookChange(Struct, frozen=True, gc=False, kw_only=True):
     """With --dry-run."""
 
 
-_scope_option = click.option(
+_scope_option = choice_option(
     "--scope",
-    type=click.Choice([scope.value for scope in hook_install.HookScope]),
-    default=hook_install.HookScope.USER.value,
-    show_default=True,
+    default=hook_install.HookScope.USER,
     help="Which settings: yours, a project's, or yours for a project.",
 )
 _project_option = click.option(
@@ -158,22 +156,19 @@ _project_option = click.option(
 )
 
 
-@click.group(
-    "hooks",
-    epilog="""\b
-Examples:
-  turnlog hooks install --dry-run     what would change in ~/.claude/settings.json
-  turnlog hooks install
-  turnlog hooks install --scope local --events Stop,Notification
-  turnlog hooks status
-  turnlog hooks uninstall
-""",
-)
+@click.group("hooks")
 def hooks_command() -> None:
     """Have Claude Code report events as they happen.
 
     Adds hooks to Claude Code's settings that pass each event to turnlog without waiting for it: they take a
     few milliseconds, whether a server is running or not, and nothing is lost if none is.
+
+    Examples:
+      turnlog hooks install --dry-run     what would change in ~/.claude/settings.json
+      turnlog hooks install
+      turnlog hooks install --scope local --events Stop,Notification
+      turnlog hooks status
+      turnlog hooks uninstall
     """
 
 

@@ -198,16 +198,7 @@ class IngestDocument(Struct, frozen=True, gc=False, kw_only=True):
     """False if another process that keeps the archive up to date still has to do it."""
 
 
-@click.command(
-    "ingest",
-    epilog="""\b
-Examples:
-  claude -p "Fix it" --output-format stream-json --verbose | turnlog ingest -
-  claude … --output-format stream-json --verbose | turnlog ingest - --tee | my-program
-  turnlog ingest recorded.jsonl       a stream that was written to a file
-  turnlog ingest unix:/run/user/1000/turnlog.sock
-""",
-)
+@click.command("ingest")
 @click.argument("source", metavar="-|FILE|unix:PATH|tcp:[HOST:]PORT")
 @click.option("--tee", is_flag=True, help="Copy each line to standard output, once it is kept.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not report what was kept.")
@@ -220,6 +211,12 @@ def ingest_command(source: str, tee: bool, quiet: bool, remote: bool, output: Ou
     control traffic, and is on the disk before it is passed on; `turnlog serve` shows it as it arrives. If
     Claude Code also keeps the session in a file, both become one session. A socket takes streams until
     Ctrl-C.
+
+    Examples:
+      claude -p "Fix it" --output-format stream-json --verbose | turnlog ingest -
+      claude … --output-format stream-json --verbose | turnlog ingest - --tee | my-program
+      turnlog ingest recorded.jsonl       a stream that was written to a file
+      turnlog ingest unix:/run/user/1000/turnlog.sock
     """
     if tee and output.as_json:
         raise MisuseError("--tee and --json both write to standard output")

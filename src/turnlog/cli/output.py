@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cached_property, wraps
 from itertools import chain
 from threading import Lock, Timer
@@ -49,6 +50,7 @@ _pager_option = click.option(
 )
 
 
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any] | click.Command)
 _UNBOUNDED = 1 << 20
 _NARROWEST = 20
 _USUAL_PAGER = "less"
@@ -228,6 +230,12 @@ class Output:
         if segment.style is None or not self.has_color:
             return segment.text
         return segment.style.render(segment.text, color_system=ColorSystem.STANDARD)
+
+
+def choice_option(name: str, *, default: StrEnum, help: str) -> Callable[[_Decorated], _Decorated]:
+    """Return an option that takes one of the values that the default is of."""
+    kind = click.Choice([each.value for each in type(default)])
+    return click.option(name, type=kind, default=default.value, show_default=True, help=help)
 
 
 def output_options(

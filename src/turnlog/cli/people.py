@@ -76,23 +76,20 @@ class UserDetails(Struct, frozen=True, gc=False, kw_only=True):
     """False for a dry run."""
 
 
-@click.group(
-    "users",
-    epilog="""\b
-Examples:
-  turnlog users add ada --role admin --full-name "Ada Brook" --token
-  turnlog users add ben --email ben@example.org
-  turnlog users list
-  turnlog users role ben admin
-  turnlog users disable ben
-""",
-)
+@click.group("users")
 def users_command() -> None:
     """Add people to a team's archive, and set what they may do.
 
     An admin sees everything and manages the others, a member has sessions and sees what is shared, a viewer
     sees what is shared. These commands act on the archive itself, as its operator; the audit log records what
     they do.
+
+    Examples:
+      turnlog users add ada --role admin --full-name "Ada Brook" --token
+      turnlog users add ben --email ben@example.org
+      turnlog users list
+      turnlog users role ben admin
+      turnlog users disable ben
     """
 
 
@@ -293,22 +290,19 @@ class NewToken(Struct, frozen=True, gc=False, kw_only=True):
     """What lets in; nobody can see it again."""
 
 
-@click.group(
-    "tokens",
-    epilog="""\b
-Examples:
-  turnlog tokens create --user ben                        to log in with
-  turnlog tokens create --user ben --machine --label laptop > laptop.token
-  turnlog tokens list --user ben
-  turnlog tokens revoke 4f1a
-""",
-)
+@click.group("tokens")
 def tokens_command() -> None:
     """Create and revoke access tokens for people and machines.
 
     A personal token lets its user log in. A machine token can only push its user's sessions (`turnlog push`);
     it is bound to the first machine that uses it. Only digests of tokens are stored. These commands act on
     the archive itself, as its operator; the audit log records what they do.
+
+    Examples:
+      turnlog tokens create --user ben                        to log in with
+      turnlog tokens create --user ben --machine --label laptop > laptop.token
+      turnlog tokens list --user ben
+      turnlog tokens revoke 4f1a
     """
 
 
@@ -450,22 +444,19 @@ class MachineAssigned(Struct, frozen=True, gc=False, kw_only=True):
     """False for a dry run."""
 
 
-@click.group(
-    "machines",
-    epilog="""\b
-Examples:
-  turnlog machines list
-  turnlog machines assign 3f9a ada       by the beginning of its name
-  turnlog machines assign build-7 ben    by its host
-  turnlog machines assign 3f9a --nobody
-""",
-)
+@click.group("machines")
 def machines_command() -> None:
     """List machines, and say who owns them.
 
     A session belongs to the person whose machine it comes from. A machine that pushes with a token belongs to
     the token's user; what is archived on the server itself belongs to nobody until you assign it here. These
     commands act on the archive itself, as its operator; the audit log records what they do.
+
+    Examples:
+      turnlog machines list
+      turnlog machines assign 3f9a ada       by the beginning of its name
+      turnlog machines assign build-7 ben    by its host
+      turnlog machines assign 3f9a --nobody
     """
 
 

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -123,6 +124,10 @@ class Program(click.Group):
         module = import_module(f"turnlog.cli.{_MODULES.get(cmd_name, cmd_name)}")
         command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
+        text, has_examples, examples = cleandoc(command.help or "").partition("\n\nExamples:\n")
+        if has_examples:  # they come after the options, with each line as it stands
+            parts = f"Examples:\n{examples}".split("\n\n")
+            command.help, command.epilog = text, "\n\n".join(f"\b\n{part}" for part in parts)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -368,20 +368,7 @@ def _catch_signals(ending: ExitStack) -> int:
     return reading
 
 
-@click.command(
-    "run",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="""\b
-Examples:
-  turnlog run                                     a conversation with `claude`
-  turnlog run -- claude --model opus              with options for `claude`
-  turnlog run -p "Fix the tests" -- claude        one turn, for scripts
-\b
-At the prompt:
-  /model NAME      change the model               /mode NAME   change the permission mode
-  Ctrl-C           interrupt the turn; press it twice to end the program        Ctrl-D   end it
-""",
-)
+@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("-p", "--prompt", metavar="PROMPT", help="Send this prompt, and end when it is done.")
 @click.option("--thinking", is_flag=True, help="Show thinking, too.")
 @output_options()
@@ -392,6 +379,15 @@ def run_command(prompt: str | None, thinking: bool, output: Output, program: tup
     turnlog exchanges stream messages with the program, and keeps every line of both sides. When a tool needs
     permission, you are asked; without a terminal, the answer is no. With --json, the program's own lines are
     printed. The exit status is that of the program.
+
+    Examples:
+      turnlog run                                     a conversation with `claude`
+      turnlog run -- claude --model opus              with options for `claude`
+      turnlog run -p "Fix the tests" -- claude        one turn, for scripts
+
+    At the prompt:
+      /model NAME      change the model               /mode NAME   change the permission mode
+      Ctrl-C           interrupt the turn; press it twice to end the program        Ctrl-D   end it
     """
     if os.name == "nt":
         raise MisuseError("`turnlog run` needs Linux or macOS")

@@ -15,7 +15,7 @@ from os.path import expanduser
 import click
 from msgspec import Struct
 
-from turnlog.cli.output import Output, output_options
+from turnlog.cli.output import Output, choice_option, output_options
 from turnlog.cli.plain_text import cell_width, local_time, place_text
 from turnlog.cli.stores import open_archive, shorten_id, shorten_ids
 from turnlog.cli.terminal import MISUSE, MisuseError, NothingFoundError, clean, clean_line, shorten, warn
@@ -205,25 +205,11 @@ def _is_word(arg: str) -> bool:
     return arg.startswith("-") and not arg.startswith("--") and arg != "-h"
 
 
-@click.command(
-    "search",
-    cls=_Command,
-    context_settings={"ignore_unknown_options": True},  # --flag is looked for
-    epilog="""\b
-Examples:
-  turnlog search parser error                    both words in one text
-  turnlog search '"cannot find module"'          a phrase
-  turnlog search 'pars*' OR tokenizer            the beginning of a word, or another word
-  turnlog search src/app.py -test                exactly this text, but not the other
-  turnlog search tool:Bash is:error after:7d     calls that failed in the last week
-""",
-)
+@click.command("search", cls=_Command, context_settings={"ignore_unknown_options": True})
 @click.argument("query", nargs=-1, required=True)
-@click.option(
+@choice_option(
     "--order",
-    type=click.Choice([order.value for order in SearchOrder]),
-    default=SearchOrder.NEWEST.value,
-    show_default=True,
+    default=SearchOrder.NEWEST,
     help="The order of the hits; relevance ranks the newest few thousand texts.",
 )
 @click.option(
@@ -246,6 +232,13 @@ def search_command(
     for exactly; "…" is a phrase, x* the beginning of a word, *x* any part of a word, -x a word that must not
     be there. Filters: project: session: tool: model: role: category: branch: file: kind: agent: is:error
     is:sidechain after: before:, and case:yes accents:yes. Exit status 1 means that nothing was found.
+
+    Examples:
+      turnlog search parser error                    both words in one text
+      turnlog search '"cannot find module"'          a phrase
+      turnlog search 'pars*' OR tokenizer            the beginning of a word, or another word
+      turnlog search src/app.py -test                exactly this text, but not the other
+      turnlog search tool:Bash is:error after:7d     calls that failed in the last week
     """
     asked = _parse(" ".join(word.removeprefix(_MARK) for word in query))
     with open_archive(output.settings) as store:
@@ -284,14 +277,7 @@ def _parse(text: str) -> Query:
         sys.exit(MISUSE)
 
 
-@click.command(
-    "mcp",
-    epilog="""\b
-Examples:
-  claude mcp add turnlog -- turnlog mcp
-  turnlog mcp --http --port 8790
-""",
-)
+@click.command("mcp")
 @click.option("--http", "over_http", is_flag=True, help="Answer over HTTP, at /mcp.  [default: standard input]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: where to listen.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8790, show_default=True, help="With --http.")
@@ -301,6 +287,10 @@ def mcp_command(over_http: bool, host: str, port: int) -> None:
     They can search, read conversations piece by piece, list projects and sessions, count usage, and ask what
     earlier sessions did to a file. Nothing can be changed, and the size of every answer is limited. Over
     HTTP, requests need the token from `server-token` in turnlog's directory.
+
+    Examples:
+      claude mcp add turnlog -- turnlog mcp
+      turnlog mcp --http --port 8790
     """
     from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.cli.output import Output, output_options
+from turnlog.cli.output import Output, choice_option, output_options
 from turnlog.cli.stores import needs_upgrade, upgrade_first
 from turnlog.cli.terminal import MisuseError, warn
 from turnlog.config import Settings
@@ -89,15 +89,7 @@ class ServeDocument(Struct, frozen=True, gc=False, kw_only=True):
     pid: int
 
 
-@click.command(
-    "serve",
-    epilog="""\b
-Examples:
-  turnlog serve
-  turnlog serve --demo                   sample sessions instead of your own
-  turnlog serve --no-browser --port 9000
-""",
-)
+@click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address.")
 @click.option(
     "--port",
@@ -116,11 +108,9 @@ Examples:
 @click.option("--demo", is_flag=True, help="Show sample sessions instead of your own.")
 @click.option("--new-token", is_flag=True, help="Create a new token for programs; the old one stops working.")
 @click.option("--log-requests", is_flag=True, help="Write a line for each request to standard error.")
-@click.option(
+@choice_option(
     "--log-format",
-    type=click.Choice([form.value for form in LogFormat]),
-    default=LogFormat.TEXT.value,
-    show_default=True,
+    default=LogFormat.TEXT,
     help="How the log is written: for people, or one JSON object per line.",
 )
 @click.option(
@@ -148,6 +138,11 @@ def serve_command(
     Archives what is new, as `turnlog sync --watch` does, and serves the page and the API, only to this
     machine unless you say otherwise. The address that is printed lets one browser in; programs send the token
     from a file that only you can read.
+
+    Examples:
+      turnlog serve
+      turnlog serve --demo                   sample sessions instead of your own
+      turnlog serve --no-browser --port 9000
     """
     settings = Settings.from_env()
     for name in allowed:

@@ -161,16 +161,7 @@ def _describe_progress(status: push_collector.PushStatus) -> str:
 _TOKEN = "TURNLOG_TOKEN"
 
 
-@click.command(
-    "push",
-    epilog="""\b
-Examples:
-  turnlog push --to https://turnlog.example.org --token-file ~/.turnlog-token
-  turnlog push --to https://turnlog.example.org --once --limit-rate 2MB/s
-  turnlog push --to https://turnlog.example.org --dry-run
-  turnlog push --status
-""",
-)
+@click.command("push")
 @click.option("--to", "url", metavar="URL", help="The server's address.")
 @click.option(
     "--token-file",
@@ -198,6 +189,12 @@ def push_command(
     Pushes the bytes of all sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, and what hooks delivered: the
     newest first, then all others, and then whatever is added, until interrupted. It continues from where the
     server's copy ends. What config.toml excludes is never sent.
+
+    Examples:
+      turnlog push --to https://turnlog.example.org --token-file ~/.turnlog-token
+      turnlog push --to https://turnlog.example.org --once --limit-rate 2MB/s
+      turnlog push --to https://turnlog.example.org --dry-run
+      turnlog push --status
     """
     settings = output.settings
     if asks_status:
@@ -307,23 +304,20 @@ class ServiceDocument(Struct, frozen=True, gc=False, kw_only=True):
     steps: tuple[CommandResult, ...]
 
 
-@click.group(
-    "service",
-    epilog="""\b
-Examples:
-  turnlog service install --dry-run   what would be written
-  turnlog service install
-  turnlog service install --push https://turnlog.example.org --token-file ~/.turnlog-token
-  turnlog service status --json
-  turnlog service uninstall
-""",
-)
+@click.group("service")
 def service_command() -> None:
     """Keep `turnlog sync --watch` running in the background.
 
     So nothing is deleted before it is archived. On Linux that is a systemd user unit, on macOS a launchd
     agent. It runs with low priority while you are logged in; `loginctl enable-linger` keeps it running after
     that.
+
+    Examples:
+      turnlog service install --dry-run   what would be written
+      turnlog service install
+      turnlog service install --push https://turnlog.example.org --token-file ~/.turnlog-token
+      turnlog service status --json
+      turnlog service uninstall
     """
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import astuple, replace
 
 from turnlog.cli import plain_text
 from turnlog.cli.completion import complete_machines, complete_sessions, complete_tags, complete_users
-from turnlog.cli.output import Output, output_options
+from turnlog.cli.output import Output, choice_option, output_options
 from turnlog.cli.stores import find_machines, find_session, open_archive, shorten_ids
 from turnlog.cli.terminal import MisuseError, NothingFoundError, clean, clean_line, warn
 from turnlog.instants import find_moment
@@ -245,19 +245,7 @@ def _tokens_text(count: int, now: datetime | None) -> str:
 _ALL = 1 << 31
 
 
-@click.command(
-    "sessions",
-    epilog="""\b
-Examples:
-  turnlog sessions                           the newest
-  turnlog sessions parser --since 7d         with "parser" in the title, from the last week
-  turnlog sessions --project . --sort cost   in this folder and below it, the most expensive first
-  turnlog sessions --starred --tag bug
-  turnlog sessions --person ben --visibility team
-  turnlog sessions --only-here --limit 0 --csv > gone.csv
-  turnlog sessions --like 0f3c2a91           those that a program started with the same prompt
-""",
-)
+@click.command("sessions")
 @click.argument("text", required=False)
 @click.option(
     "--project",
@@ -319,13 +307,7 @@ Examples:
     help="Show three or more that a program started with the same prompt as one row, or every session. "
     "Default: grouped; with --json, --csv or --like, ungrouped.",
 )
-@click.option(
-    "--sort",
-    type=click.Choice([order.value for order in lists.SessionOrder]),
-    default=lists.SessionOrder.NEWEST.value,
-    show_default=True,
-    help="The order of the rows.",
-)
+@choice_option("--sort", default=lists.SessionOrder.NEWEST, help="The order of the rows.")
 @click.option(
     "--limit",
     type=click.IntRange(0),
@@ -353,6 +335,15 @@ def sessions_command(
 
     Sessions that a program started again and again with the same prompt share one row; `--like` lists them
     all.
+
+    Examples:
+      turnlog sessions                           the newest
+      turnlog sessions parser --since 7d         with "parser" in the title, from the last week
+      turnlog sessions --project . --sort cost   in this folder and below it, the most expensive first
+      turnlog sessions --starred --tag bug
+      turnlog sessions --person ben --visibility team
+      turnlog sessions --only-here --limit 0 --csv > gone.csv
+      turnlog sessions --like 0f3c2a91           those that a program started with the same prompt
     """
     if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
@@ -434,23 +425,9 @@ def _find_origins(store: MaintainedStore, names: tuple[str, ...]) -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
-@click.command(
-    "projects",
-    epilog="""\b
-Examples:
-  turnlog projects                 the one with the newest session first
-  turnlog projects --sort cost
-  turnlog projects tea --json
-""",
-)
+@click.command("projects")
 @click.argument("text", required=False)
-@click.option(
-    "--sort",
-    type=click.Choice([order.value for order in lists.ProjectOrder]),
-    default=lists.ProjectOrder.NEWEST.value,
-    show_default=True,
-    help="The order of the rows.",
-)
+@choice_option("--sort", default=lists.ProjectOrder.NEWEST, help="The order of the rows.")
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="How many at most.  [default: 0, for all of them]"
 )
@@ -465,6 +442,11 @@ def projects_command(
 
     TEXT is a part of their paths. Hidden sessions count, too. A session that continues another one
     also has its answers; `turnlog usage` counts each answer once.
+
+    Examples:
+      turnlog projects                 the one with the newest session first
+      turnlog projects --sort cost
+      turnlog projects tea --json
     """
     if output.as_json and output.as_csv:
         raise click.UsageError("--json and --csv cannot be used together.", click.get_current_context())
@@ -497,17 +479,7 @@ class MarkItem(Struct, frozen=True, gc=False, kw_only=True):
     marks: lists.Marks
 
 
-@click.command(
-    "mark",
-    epilog="""\b
-Examples:
-  turnlog mark 5d1c --star --tag bug --name "The parser that ate newlines"
-  turnlog mark 5d1c 77e0 --archive          leave them out of lists
-  turnlog mark 5d1c --note "Why it was slow: see the second turn"
-  turnlog mark 5d1c --name ""               go back to the original title
-  turnlog mark --undo                       undo the last of these
-""",
-)
+@click.command("mark")
 @click.argument("sessions", metavar="[ID]...", nargs=-1, shell_complete=complete_sessions)
 @click.option("--star/--no-star", default=None, help="Add or remove a star.")
 @click.option(
@@ -542,6 +514,13 @@ def mark_command(
     ID may be the beginning of a session's id, or of the name that you gave it. Marks are stored separately
     from what was read, and nothing outside the archive is touched. Without any option, the marks are only
     shown.
+
+    Examples:
+      turnlog mark 5d1c --star --tag bug --name "The parser that ate newlines"
+      turnlog mark 5d1c 77e0 --archive          leave them out of lists
+      turnlog mark 5d1c --note "Why it was slow: see the second turn"
+      turnlog mark 5d1c --name ""               go back to the original title
+      turnlog mark --undo                       undo the last of these
     """
     change = lists.MarkChange(
         name=UNSET if name is None else name,

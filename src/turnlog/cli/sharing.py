@@ -65,16 +65,7 @@ class SharedSession(Struct, frozen=True, gc=False, kw_only=True):
     changed: bool
 
 
-@click.command(
-    "share",
-    epilog="""\b
-Examples:
-  turnlog share 5d1c                 who sees it
-  turnlog share 5d1c 77e0 --team     the whole team
-  turnlog share 5d1c --private       only its owner and admins
-  turnlog share 5d1c --by-rule       follow the rules (`turnlog rules`)
-""",
-)
+@click.command("share")
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete_sessions)
 @click.option("--team", "to_team", is_flag=True, help="Share them with the team.")
 @click.option("--private", "is_private", is_flag=True, help="Make them private.")
@@ -92,6 +83,12 @@ def share_command(
     Admins see all of them. SESSION may be the beginning of a session's id, or of the name that you gave it.
     Without any option, the command only shows who sees them. It acts on the archive itself, as its operator;
     the audit log records what it does.
+
+    Examples:
+      turnlog share 5d1c                 who sees it
+      turnlog share 5d1c 77e0 --team     the whole team
+      turnlog share 5d1c --private       only its owner and admins
+      turnlog share 5d1c --by-rule       follow the rules (`turnlog rules`)
     """
     if to_team + is_private + by_rule > 1:
         raise MisuseError("--team, --private and --by-rule cannot be used together")
@@ -143,17 +140,7 @@ class RuleChanged(Struct, frozen=True, gc=False, kw_only=True):
     """False for a dry run."""
 
 
-@click.group(
-    "rules",
-    epilog="""\b
-Examples:
-  turnlog rules set '*/website' team --dry-run     how many sessions others would see
-  turnlog rules set '*/website' team
-  turnlog rules set '/srv/payroll/*' private
-  turnlog rules list
-  turnlog rules remove '*/website'
-""",
-)
+@click.group("rules")
 def rules_command() -> None:
     """Set who sees the sessions of a whole project.
 
@@ -161,6 +148,13 @@ def rules_command() -> None:
     with '*' for anything; without a '/' it may also match just the last folder. If several match, the longest
     one applies. Without a rule, sessions are private. These commands act on the archive itself, as its
     operator; the audit log records what they do.
+
+    Examples:
+      turnlog rules set '*/website' team --dry-run     how many sessions others would see
+      turnlog rules set '*/website' team
+      turnlog rules set '/srv/payroll/*' private
+      turnlog rules list
+      turnlog rules remove '*/website'
     """
 
 
@@ -307,22 +301,19 @@ class NewLink(Struct, frozen=True, gc=False, kw_only=True):
     """Its address, if the server's is known."""
 
 
-@click.group(
-    "links",
-    epilog="""\b
-Examples:
-  turnlog links create 5d1c --days 7 --dry-run     what strangers would see
-  turnlog links create 5d1c --days 7 --word Acme --url https://turnlog.example.org
-  turnlog links list
-  turnlog links revoke 8c02
-""",
-)
+@click.group("links")
 def links_command() -> None:
     """Share sessions with anybody, through links that expire.
 
     A link shows a single session, and needs no account. Everything that looks like a secret is redacted, and
     so is each --word. If the session is still running, visitors see it grow. These commands act on the
     archive itself, as its operator; the audit log records what they do.
+
+    Examples:
+      turnlog links create 5d1c --days 7 --dry-run     what strangers would see
+      turnlog links create 5d1c --days 7 --word Acme --url https://turnlog.example.org
+      turnlog links list
+      turnlog links revoke 8c02
     """
 
 
@@ -517,16 +508,7 @@ class _ActionName(click.Choice[str]):
         return super().convert(value if former is None else former.value, param, ctx)
 
 
-@click.command(
-    "audit",
-    epilog="""\b
-Examples:
-  turnlog audit                                  the newest
-  turnlog audit --person ben --action viewed     who viewed Ben's sessions
-  turnlog audit --who ada --since 7d
-  turnlog audit --session 5d1c --json
-""",
-)
+@click.command("audit")
 @click.option("--who", metavar="NAME", shell_complete=complete_users, help="What this user did.")
 @click.option(
     "--person",
@@ -571,6 +553,12 @@ def audit_command(
 
     That is who shared, exported, deleted or linked which session, and who changed accounts, tokens, machines
     and rules. The newest comes first. What is done on the command line is recorded as done by the operator.
+
+    Examples:
+      turnlog audit                                  the newest
+      turnlog audit --person ben --action viewed     who viewed Ben's sessions
+      turnlog audit --who ada --since 7d
+      turnlog audit --session 5d1c --json
     """
     settings = output.settings
     asked = AuditFilter(

@@ -263,20 +263,7 @@ _UNKNOWN = "unknown"
 _View = Literal["conversation", "tree", "turns", "agents", "raw"]
 
 
-@click.command(
-    "show",
-    epilog="""\b
-Examples:
-  turnlog show 5d1c                               an archived session, by the beginning of its id
-  turnlog show session.jsonl
-  ssh laptop cat session.jsonl | turnlog show -
-  turnlog show 5d1c --full --thinking             everything that was said
-  turnlog show 5d1c --turns                       prompts, times, tokens, cost
-  turnlog show 5d1c --tree                        branches of edited prompts
-  turnlog show 5d1c --message 120 --context 5     message 120, and 5 before and after it
-  turnlog show 5d1c --json | jq '.messages[].text'
-""",
-)
+@click.command("show")
 @click.argument("what", metavar="ID|FILE|-", required=False, shell_complete=complete_sessions_or_files)
 @click.option("--tree", is_flag=True, help="Draw the tree of messages, with its branches.")
 @click.option("--turns", is_flag=True, help="List the turns: prompts, and what answering them used.")
@@ -316,6 +303,16 @@ def show_command(
     reads one from standard input. If FILE is a dump with messages of several sessions, --session selects one.
     Sub-agents are shown under the calls that started them. Calls are marked: ✓ done, ✗ failed, ■ interrupted,
     ⊘ not allowed, … without a result.
+
+    Examples:
+      turnlog show 5d1c                               an archived session, by the beginning of its id
+      turnlog show session.jsonl
+      ssh laptop cat session.jsonl | turnlog show -
+      turnlog show 5d1c --full --thinking             everything that was said
+      turnlog show 5d1c --turns                       prompts, times, tokens, cost
+      turnlog show 5d1c --tree                        branches of edited prompts
+      turnlog show 5d1c --message 120 --context 5     message 120, and 5 before and after it
+      turnlog show 5d1c --json | jq '.messages[].text'
     """
     if what is None:
         raise MisuseError("name a session or a file; `turnlog sessions` lists what is archived")

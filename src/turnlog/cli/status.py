@@ -46,17 +46,15 @@ class StatusDocument(Struct, frozen=True, gc=False, kw_only=True):
     """What Claude Code is about to delete before it is archived."""
 
 
-@click.command(
-    "status",
-    epilog="""\b
-Examples:
-  turnlog status
-  turnlog status --json
-""",
-)
+@click.command("status")
 @output_options()
 def status_command(output: Output) -> None:
-    """Show what is archived, and how much exists only there."""
+    """Show what is archived, and how much exists only there.
+
+    Examples:
+      turnlog status
+      turnlog status --json
+    """
     settings = output.settings
     with open_archive(settings) as store, opened_accounts(settings) as accounts:
         known = list(store.list_known(LOCAL))

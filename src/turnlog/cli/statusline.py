@@ -82,14 +82,7 @@ class StatusDocument(Struct, frozen=True):
     """In percent."""
 
 
-@click.command(
-    "statusline",
-    epilog="""\b
-Examples:
-  in Claude Code's settings.json:
-  "statusLine": {"type": "command", "command": "turnlog statusline"}
-""",
-)
+@click.command("statusline")
 @click.option(
     "--timezone", "zone_name", metavar="ZONE", help="The time zone of today.  [default: this machine's]"
 )
@@ -101,6 +94,10 @@ def statusline_command(zone_name: str | None, as_json: bool, color: bool | None)
     Reads the JSON that Claude Code writes to its standard input. Shows the model, the cost of the session and
     of today, the current block of five hours, and how full the context is. Without an archive, it shows only
     what is in the input. Never fails.
+
+    Examples:
+      in Claude Code's settings.json:
+      "statusLine": {"type": "command", "command": "turnlog statusline"}
     """
     try:
         document = _build(_read_input(), zone_name)

@@ -96,15 +96,7 @@ _PATIENCE = 1.0
 _LONG_PATIENCE = 600.0
 
 
-@click.command(
-    "sync",
-    epilog="""\b
-Examples:
-  turnlog sync                        all sessions of this machine
-  turnlog sync ~/old-laptop/.claude   those in a folder
-  turnlog sync --watch                and keep following them as they grow
-""",
-)
+@click.command("sync")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes read files.  [default: by size]"
@@ -116,6 +108,11 @@ def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, ou
 
     Looks at the sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, or at those in PATHs, and archives what
     is new since the last time. What Claude Code has deleted since then stays in the archive.
+
+    Examples:
+      turnlog sync                        all sessions of this machine
+      turnlog sync ~/old-laptop/.claude   those in a folder
+      turnlog sync --watch                and keep following them as they grow
     """
     settings = output.settings
     if watches:

@@ -274,19 +274,7 @@ def _parse_limit(_: click.Context, __: click.Parameter, value: str | None) -> Li
     return Limit(cost=round(amount * 10**12)) if value.startswith("$") else Limit(tokens=round(amount))
 
 
-@click.command(
-    "usage",
-    cls=UsageCommand,
-    epilog="""\b
-Examples:
-  turnlog usage                                  by day, all sessions of this machine
-  turnlog usage monthly --breakdown model
-  turnlog usage daily --since 2026-03-01 --timezone Europe/Berlin
-  turnlog usage blocks --limit $50               five-hour blocks, and what is left
-  turnlog usage session --path session.jsonl     one session and its sub-agents
-  turnlog usage model --csv > models.csv
-""",
-)
+@click.command("usage", cls=UsageCommand)
 @click.argument(
     "by",
     metavar=f"[{'|'.join(Grouping)}]",
@@ -349,6 +337,14 @@ def usage_command(
 
     An answer that is on several lines or in several files counts once, and sub-agents count. A note names
     answers that were recorded before completion, that have no price, or only an approximate one.
+
+    Examples:
+      turnlog usage                                  by day, all sessions of this machine
+      turnlog usage monthly --breakdown model
+      turnlog usage daily --since 2026-03-01 --timezone Europe/Berlin
+      turnlog usage blocks --limit $50               five-hour blocks, and what is left
+      turnlog usage session --path session.jsonl     one session and its sub-agents
+      turnlog usage model --csv > models.csv
     """
     settings = output.settings
     if by == Grouping.TOOL and breakdown is not None:

@@ -210,18 +210,7 @@ def _rule_origin(rule: Rule) -> str:
 _STDIN = Path(STDIN)
 
 
-@click.command(
-    "validate",
-    epilog="""\b
-Examples:
-  turnlog validate session.jsonl
-  turnlog validate 5e55ce27 --severity note    an archived session
-  turnlog validate ~/.claude/projects --severity error
-  turnlog validate stream.jsonl --strict --json
-  claude -p … --output-format stream-json --verbose | turnlog validate -
-  turnlog validate --rules
-""",
-)
+@click.command("validate")
 @click.argument("names", metavar="PATH|ID...", type=click.Path(path_type=Path), nargs=-1)
 @click.option(
     "--severity",
@@ -248,6 +237,14 @@ def validate_command(
     folder of sessions, or - for standard input. ID is the beginning of an archived session's id, or of the
     name that you gave it. Exit status 1 means that there are errors; what is normal in real sessions is a
     note.
+
+    Examples:
+      turnlog validate session.jsonl
+      turnlog validate 5e55ce27 --severity note    an archived session
+      turnlog validate ~/.claude/projects --severity error
+      turnlog validate stream.jsonl --strict --json
+      claude -p … --output-format stream-json --verbose | turnlog validate -
+      turnlog validate --rules
     """
     settings = output.settings
     if rules:
@@ -360,15 +357,7 @@ class MigrationDocument(Struct, frozen=True, gc=False):
     left: tuple[LeftoverItem, ...]
 
 
-@click.command(
-    "migrate",
-    epilog="""\b
-Examples:
-  turnlog migrate messages.jsonl messages.fixed.jsonl --dry-run
-  turnlog migrate messages.jsonl messages.fixed.jsonl
-  turnlog migrate messages.jsonl messages.jsonl --force    in place
-""",
-)
+@click.command("migrate")
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
@@ -380,6 +369,11 @@ def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, outp
     IN holds documents of tool messages, one per line or as mongoexport writes them; OUT gets the same bytes
     except for parents and flags that are wrong (spec 003). Migrating again changes nothing. What cannot be
     decided for certain is left as it is, and listed.
+
+    Examples:
+      turnlog migrate messages.jsonl messages.fixed.jsonl --dry-run
+      turnlog migrate messages.jsonl messages.fixed.jsonl
+      turnlog migrate messages.jsonl messages.jsonl --force    in place
     """
     require_file(source)
     try:
