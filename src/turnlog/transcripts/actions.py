@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -31,7 +30,7 @@ from turnlog.messages.entries import AssistantEntry, AttachmentEntry, ProgressEn
 from turnlog.messages.message import Message
 from turnlog.messages.metadata import QueueOperation
 from turnlog.messages.sdk.messages import AssistantMessage, HookResponseMessage, has_failed
-from turnlog.transcripts.kinds import CallState, Category, topic_of
+from turnlog.transcripts.kinds import CallState, Category, HashedEnum, topic_of
 from turnlog.transcripts.lines.content import (
     content_text,
     find_category,
@@ -259,10 +258,8 @@ def _add(known: HookRun, run: HookRun) -> HookRun:
     )
 
 
-class ActionState(StrEnum):
+class ActionState(HashedEnum):
     """What is known about an action's outcome."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
 
     OK = "ok"
     FAILED = "failed"

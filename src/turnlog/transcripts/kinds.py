@@ -12,10 +12,14 @@ import msgspec
 from msgspec import Raw
 
 
-class Role(StrEnum):
-    """What a line is in the conversation (spec 002 §3)."""
+class HashedEnum(StrEnum):
+    """Words with the hash of their text: that of other enums is written in Python."""
 
-    __hash__ = str.__hash__  # that of enums is written in Python
+    __hash__ = str.__hash__
+
+
+class Role(HashedEnum):
+    """What a line is in the conversation (spec 002 §3)."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -26,10 +30,8 @@ class Role(StrEnum):
     SUMMARY = "summary"
 
 
-class MessageType(StrEnum):
+class MessageType(HashedEnum):
     """How a message is shown (spec 002 §5)."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -43,10 +45,8 @@ class MessageType(StrEnum):
     SUMMARY = "summary"
 
 
-class Category(StrEnum):
+class Category(HashedEnum):
     """What sort of action a call or an event is (spec 002 §6)."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
 
     SKILL = "skill"
     MCP = "mcp"
@@ -60,10 +60,8 @@ class Category(StrEnum):
     QUEUE = "queue"
 
 
-class CallState(StrEnum):
+class CallState(HashedEnum):
     """What is known about a call's outcome."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
 
     UNRESOLVED = "unresolved"
     """There is no result. That is no error: the session may be live, or was ended."""

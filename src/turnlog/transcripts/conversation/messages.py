@@ -35,15 +35,13 @@ from turnlog.messages.sdk.messages import CompactBoundaryMessage, CompactDetails
 from turnlog.messages.system import CompactBoundary, CompactMetadata, MicrocompactBoundary, MicrocompactMetadata
 from turnlog.transcripts.actions import report_of
 from turnlog.transcripts.calls import Call
-from turnlog.transcripts.kinds import Category, MessageType, Role
+from turnlog.transcripts.kinds import Category, HashedEnum, MessageType, Role
 from turnlog.transcripts.lines.content import Author, author_of, find_category, list_blocks
 from turnlog.transcripts.lines.prompts import PROGRAM_KINDS, Prompt
 
 
-class LineDisplay(StrEnum):
+class LineDisplay(HashedEnum):
     """How a line is displayed."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
 
     SHOWN = "shown"
     """It is a message, or begins one."""
@@ -54,10 +52,8 @@ class LineDisplay(StrEnum):
     """It says how things stand with the session, and nothing to a reader."""
 
 
-class Rule(StrEnum):
+class Rule(HashedEnum):
     """Why a line has its place."""
-
-    __hash__ = str.__hash__  # that of enums is written in Python
 
     PROMPT = "prompt"
     COMMAND = "command"
