@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
+from contextlib import closing
 
 from turnlog.config import Settings
 from turnlog.errors import BusyStoreError, TurnlogError
@@ -17,29 +17,26 @@ from turnlog.ingest.lease import hold_lease
 from turnlog.ingest.live_sync import SyncEvent, follow
 from turnlog.ingest.machine import Exclusion, find_origin, list_forgotten
 from turnlog.ingest.watchers import Watcher, choose_watcher
-from turnlog.server.processes import open_input, parse_place, prepare_child, send_report
+from turnlog.server.processes import ProgressReporter, parse_place, prepare_child, send_report
 from turnlog.server.sync import FollowerReport, SyncPhase
 from turnlog.store.model import StorePlace
 from turnlog.store.opening import open_store
 from turnlog.transcripts.session_files import list_roots
 
 _AGAIN_SECONDS = 5.0
-_PROGRESS_SECONDS = 0.2
 
 
 def main(place: StorePlace) -> int:
     """Follow until standard input ends; return the exit status."""
-    prepare_child()
     ended = threading.Event()
     watchers: list[Watcher] = []
 
-    def await_end() -> None:
-        open_input().read()
+    def end() -> None:
         ended.set()
         for watcher in watchers:
             watcher.stop()
 
-    threading.Thread(target=await_end, daemon=True).start()
+    prepare_child(end)
     settings = Settings.from_env()
     while not ended.is_set():
         # One that was stopped is of no more use, so each attempt has its own.
@@ -59,36 +56,24 @@ def main(place: StorePlace) -> int:
 
 
 def _follow(settings: Settings, place: StorePlace, watcher: Watcher) -> None:
-    store = open_store(place)
-    try:
-        with hold_lease(place, watcher.stop):
-            send_report(FollowerReport(phase=SyncPhase.SYNCING))
-            follow(
-                store,
-                place,
-                settings.session_dirs,
-                origin=find_origin(settings.home),
-                watcher=watcher,
-                on_report=_report,
-                on_progress=_Progress(),
-                exclusion=Exclusion(settings.exclude),
-                forgotten=lambda: list_forgotten(store),
-            )
-    finally:
-        store.close()
+    progress = ProgressReporter()
 
+    def report_progress(done: int, total: int) -> None:
+        progress.send(FollowerReport(phase=SyncPhase.SYNCING, done=done, total=total))
 
-class _Progress:
-    """Tells how far the first sync is, a few times a second."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _PROGRESS_SECONDS
-            send_report(FollowerReport(phase=SyncPhase.SYNCING, done=done, total=total))
+    with closing(open_store(place)) as store, hold_lease(place, watcher.stop):
+        send_report(FollowerReport(phase=SyncPhase.SYNCING))
+        follow(
+            store,
+            place,
+            settings.session_dirs,
+            origin=find_origin(settings.home),
+            watcher=watcher,
+            on_report=_report,
+            on_progress=report_progress,
+            exclusion=Exclusion(settings.exclude),
+            forgotten=lambda: list_forgotten(store),
+        )
 
 
 def _report(followed: SyncEvent) -> None:

@@ -9,16 +9,18 @@ JSON each, and ends when its standard input does: when the server wants it to, a
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -159,8 +161,11 @@ def _responds(presence: RunningServer) -> bool:
     return True
 
 
+logger = logging.getLogger("turnlog.server")
+_Report = TypeVar("_Report", bound=Struct)
 _POLITENESS = 10
 """Requests come first."""
+_PROGRESS_SECONDS = 0.2
 
 
 def start_child(module: str, place: StorePlace, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -198,11 +203,35 @@ def end_child(process: subprocess.Popen[bytes], patience: float) -> None:
         process.wait()
 
 
-def prepare_child() -> None:
-    """Lower this child's priority, and leave Ctrl-C to the server."""
+def read_reports(process: subprocess.Popen[bytes], kind: type[_Report]) -> Iterator[_Report]:
+    """Yield what a child reports, until it ends."""
+    for line in process.stdout or ():
+        try:
+            yield msgspec.json.decode(line, type=kind)
+        except msgspec.DecodeError:
+            logger.error("a process beside the server sent a message that cannot be read")
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what was not sent is not sent
+                pipe.close()
+
+
+def prepare_child(on_end: Callable[[], None] | None = None) -> None:
+    """Lower this child's priority, and leave Ctrl-C to the server.
+
+    `on_end` is called in a thread when the server wants this process to end, or is no more.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells all
     if hasattr(os, "nice"):
         os.nice(_POLITENESS)
+    if on_end is not None:
+        threading.Thread(target=_await_end, args=(on_end,), daemon=True).start()
+
+
+def _await_end(on_end: Callable[[], None]) -> None:
+    open_input().read()
+    on_end()
 
 
 def open_input() -> IO[bytes]:
@@ -211,6 +240,20 @@ def open_input() -> IO[bytes]:
     `sys.stdin` would not do: Python wants that for itself at the end, and dies if it cannot have it.
     """
     return open(sys.stdin.fileno(), "rb", closefd=False)
+
+
+class ProgressReporter:
+    """Sends reports of progress, as a child, a few times a second."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def send(self, news: Struct, *, at_once: bool = False) -> None:
+        """Send a report, unless the last one was sent a moment ago."""
+        now = time.monotonic()
+        if at_once or now >= self._next:
+            self._next = now + _PROGRESS_SECONDS
+            send_report(news)
 
 
 def send_report(news: Struct) -> None:

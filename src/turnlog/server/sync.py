@@ -17,11 +17,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.server.processes import end_child, start_child
+from turnlog.server.processes import end_child, read_reports, start_child
 from turnlog.shapes import fill
 from turnlog.store.model import StorePlace
 
@@ -173,15 +172,18 @@ class FollowerProcess:
             process = self._start()
             if process is None:
                 return
-            for line in process.stdout or ():
-                self._take(line)
+            for report in read_reports(process, FollowerReport):
+                if report.reason and report.reason != self._state.reason:
+                    logger.warning("%s", report.reason)
+                self._state.note(report)
                 pause = 1.0
-            status = process.wait()
             if self._stopping.is_set():
                 return
             self._state.restarts += 1
             self._state.set_phase(SyncPhase.FAILED)
-            logger.error("the follower exited with status %d; restarting it in %.0f s", status, pause)
+            logger.error(
+                "the follower exited with status %d; restarting it in %.0f s", process.returncode, pause
+            )
             self._stopping.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -191,13 +193,3 @@ class FollowerProcess:
                 return None
             self._process = start_child("turnlog.server.follower", self._place, self._env)
             return self._process
-
-    def _take(self, line: bytes) -> None:
-        try:
-            news = msgspec.json.decode(line, type=FollowerReport)
-        except msgspec.DecodeError:
-            logger.error("the follower sent a message that cannot be read")
-            return
-        if news.reason and news.reason != self._state.reason:
-            logger.warning("%s", news.reason)
-        self._state.note(news)

@@ -7,20 +7,18 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from enum import StrEnum
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.errors import TurnlogError
-from turnlog.ingest.verification import Disagreement, Step, Subject, check_archive
+from turnlog.ingest.verification import Disagreement, Subject, check_archive
+from turnlog.server import processes
 from turnlog.server.errors import RequestError
-from turnlog.server.processes import end_child, open_input, parse_place, prepare_child, send_report, start_child
 from turnlog.server.values import clean_text, one_line
 from turnlog.store.model import LOCAL, StorePlace
 from turnlog.store.opening import open_store
@@ -39,7 +37,6 @@ class Finding(Struct, frozen=True, gc=False, kw_only=True):
     message: str
 
 
-_PROGRESS_SECONDS = 0.2
 _FILES = frozenset({Subject.BYTES, Subject.LINES, Subject.TEXTS})
 """What is about files, and says where."""
 
@@ -112,7 +109,7 @@ class VerifierProcess:
                 raise RequestError(503, "unavailable", "This archive cannot be verified now")
             if self._job is not None and self._job.state is VerifyState.RUNNING:
                 raise RequestError(409, "running", "A verification is already running")
-            process = start_child("turnlog.server.verifier", self._place, self._env)
+            process = processes.start_child("turnlog.server.verifier", self._place, self._env)
             job = VerifyJob(state=VerifyState.RUNNING, done=0, total=0, started_at=datetime.now(UTC))
             self._process, self._job = process, job
             self._thread = threading.Thread(target=self._listen, args=(process,), name="verifier", daemon=True)
@@ -125,23 +122,16 @@ class VerifierProcess:
             self._is_over = True
             process, thread = self._process, self._thread
         if process is not None and thread is not None:
-            end_child(process, _PATIENCE)
+            processes.end_child(process, _PATIENCE)
             thread.join(_PATIENCE)
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        for line in process.stdout or ():
-            try:
-                self._take(msgspec.json.decode(line, type=VerifierReport))
-            except msgspec.DecodeError:
-                logger.error("the verifier sent a message that cannot be read")
-        status = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
+        for report in processes.read_reports(process, VerifierReport):
+            self._take(report)
         assert self._job is not None
         if self._job.state is VerifyState.RUNNING:
             if not self._is_over:
-                logger.error("the verifier exited with status %d", status)
+                logger.error("the verifier exited with status %d", process.returncode)
             self._end(VerifyState.FAILED, "It ended before everything was checked")
 
     def _take(self, news: VerifierReport) -> None:
@@ -162,43 +152,19 @@ class VerifierProcess:
 
 def main(place: StorePlace) -> int:
     """Verify until all is done, or standard input ends; return the exit status."""
-    prepare_child()
-    threading.Thread(target=_await_end, daemon=True).start()
-    progress = _Progress()
+    processes.prepare_child(lambda: os._exit(0))  # nothing is written, so nothing is lost
+    progress, last = processes.ProgressReporter(), VerifierReport()
     try:
         with closing(open_store(place, read_only=True)) as store:
             for step in check_archive(store, LOCAL):
-                progress.note(step)
+                found = tuple(map(_view, step.checked.left))
+                last = VerifierReport(done=step.done, total=step.total, found=found)
+                progress.send(last, at_once=bool(found))
     except TurnlogError as error:
-        send_report(VerifierReport(reason=one_line(str(error))))
+        processes.send_report(VerifierReport(reason=one_line(str(error))))
         return 1
-    progress.end()
+    processes.send_report(VerifierReport(done=last.done, total=last.total, is_end=True))
     return 0
-
-
-def _await_end() -> None:
-    open_input().read()
-    os._exit(0)  # nothing is written, so nothing is lost
-
-
-class _Progress:
-    """Tells what is found at once, and how far it is a few times a second."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-        self._last = VerifierReport()
-
-    def note(self, step: Step) -> None:
-        now = time.monotonic()
-        self._last = VerifierReport(
-            done=step.done, total=step.total, found=tuple(map(_view, step.checked.left))
-        )
-        if step.checked.left or now >= self._next:
-            self._next = now + _PROGRESS_SECONDS
-            send_report(self._last)
-
-    def end(self) -> None:
-        send_report(VerifierReport(done=self._last.done, total=self._last.total, is_end=True))
 
 
 def _view(found: Disagreement) -> Finding:
@@ -213,4 +179,4 @@ def _view(found: Disagreement) -> Finding:
 
 
 if __name__ == "__main__":
-    sys.exit(main(parse_place(sys.argv[1])))
+    sys.exit(main(processes.parse_place(sys.argv[1])))
