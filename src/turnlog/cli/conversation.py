@@ -682,7 +682,7 @@ def _agent_cells(session: SessionRecords, agent: AgentRecord, prices: Prices) ->
     yield Text("no call" if agent.linked_by is None else agent.linked_by, "dim")
 
 
-def nest(session: SessionRecords, agent: AgentRecord) -> Nested:
+def open_nested(session: SessionRecords, agent: AgentRecord) -> Nested:
     """Return an agent's conversation, to be shown inside another."""
     thread = threads.open_agent(session, agent)
     return Nested(_agent_title(agent), thread, thread.compactions)

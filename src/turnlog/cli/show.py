@@ -440,12 +440,12 @@ def _render_conversation(session: SessionRecords, detail: conversation.Detail) -
     shown = filter(places.is_main, thread.list_records())
 
     def find_nested(call: Call) -> Iterator[conversation.Nested]:
-        return (conversation.nest(session, agent) for agent in places.take_started(call))
+        return (conversation.open_nested(session, agent) for agent in places.take_started(call))
 
     yield from conversation.render_conversation(
         conversation.Nested(Text(), thread, thread.compactions, shown, remarks), find_nested, detail
     )
-    for nested in (conversation.nest(session, agent) for agent in places.take_left()):
+    for nested in (conversation.open_nested(session, agent) for agent in places.take_left()):
         yield Row(Text())
         yield Row(Text.assemble(nested.title, ("  without a call", "dim")))
         yield from conversation.render_conversation(nested, find_nested, detail)

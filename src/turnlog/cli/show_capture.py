@@ -43,7 +43,7 @@ class CapturedLine(Struct, frozen=True, gc=False, kw_only=True):
     """As it stands; a string where that is no JSON."""
 
 
-class CutOff(Struct, frozen=True, gc=False, kw_only=True):
+class PartialAnswer(Struct, frozen=True, gc=False, kw_only=True):
     """An answer of which only pieces came."""
 
     id: str | None
@@ -57,7 +57,7 @@ class CapturedFile(Struct, frozen=True, kw_only=True):
     kind: str
     """`mirror`, `stream`, or `file` for Claude Code's own where a mirror tells more."""
     lines: tuple[CapturedLine, ...]
-    cut_off: tuple[CutOff, ...]
+    cut_off: tuple[PartialAnswer, ...]
 
 
 def load_captures(what: str, settings: Settings) -> list[tuple[CapturedFile, list[Line]]]:
@@ -87,7 +87,9 @@ def _describe(source: KnownSource, lines: list[Line]) -> CapturedFile:
             CapturedLine(number=number, dialect=line.dialect.value, entry=_raw(line))
             for number, line in enumerate(lines, 1)
         ),
-        cut_off=tuple(CutOff(id=each.message.id or None, text=_text_of(each)) for each in _list_cut_off(lines)),
+        cut_off=tuple(
+            PartialAnswer(id=each.message.id or None, text=_text_of(each)) for each in _list_cut_off(lines)
+        ),
     )
 
 

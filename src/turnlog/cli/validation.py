@@ -69,7 +69,7 @@ class ValidationReport(Struct, frozen=True, gc=False):
     counts: dict[Severity, int]
 
 
-def reaches(severity: Severity, threshold: Severity) -> bool:
+def is_at_least(severity: Severity, threshold: Severity) -> bool:
     """Tell whether something is at least as serious as the threshold."""
     return _SEVERITIES.index(severity) <= _SEVERITIES.index(threshold)
 
@@ -111,7 +111,7 @@ def _validate_lines(
     def take(findings: Iterable[Finding]) -> None:
         for finding in findings:
             counts[finding.severity] += 1
-            if reaches(finding.severity, threshold):
+            if is_at_least(finding.severity, threshold):
                 items.append(_finding_item(finding))
 
     for line in given:
@@ -290,7 +290,7 @@ def _validate_paths(paths: tuple[Path, ...], threshold: Severity) -> Iterator[Fi
 
 
 def _fails(report: ValidationReport, threshold: Severity) -> bool:
-    return any(count and reaches(severity, threshold) for severity, count in report.counts.items())
+    return any(count and is_at_least(severity, threshold) for severity, count in report.counts.items())
 
 
 _MOST_LEFTOVERS = 20

@@ -114,7 +114,7 @@ class Body(Struct, frozen=True, gc=False):
     """Of code, as fences call it."""
 
 
-class Picture(Struct, frozen=True, gc=False):
+class InlineImage(Struct, frozen=True, gc=False):
     """An image; without `data` where its bytes are elsewhere."""
 
     media_type: str
@@ -122,7 +122,7 @@ class Picture(Struct, frozen=True, gc=False):
     """In base64."""
 
 
-class TurnBegins(Struct, frozen=True, gc=False):
+class TurnStart(Struct, frozen=True, gc=False):
     """A turn; it lasts until the next one."""
 
     number: int
@@ -130,7 +130,7 @@ class TurnBegins(Struct, frozen=True, gc=False):
     anchor: str
 
 
-class Said(Struct, frozen=True, gc=False, kw_only=True):
+class MessagePiece(Struct, frozen=True, gc=False, kw_only=True):
     """Something that somebody said, in Markdown."""
 
     author: Author
@@ -142,10 +142,10 @@ class Said(Struct, frozen=True, gc=False, kw_only=True):
     remark: str = ""
     failed: bool = False
     """Whether it is an error."""
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[InlineImage, ...] = ()
 
 
-class Noted(Struct, frozen=True, gc=False, kw_only=True):
+class NotePiece(Struct, frozen=True, gc=False, kw_only=True):
     """Something that the program noted: a compaction, an interruption, a hook, what nobody knows."""
 
     kind: str
@@ -156,7 +156,7 @@ class Noted(Struct, frozen=True, gc=False, kw_only=True):
     """Whether it is an error."""
 
 
-class Done(Struct, frozen=True, gc=False, kw_only=True):
+class CallPiece(Struct, frozen=True, gc=False, kw_only=True):
     """A tool call with what came of it."""
 
     name: str
@@ -166,12 +166,12 @@ class Done(Struct, frozen=True, gc=False, kw_only=True):
     given: tuple[Body, ...]
     answered: Body | None
     """None where there is no result, or where it was left out."""
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[InlineImage, ...] = ()
     time: datetime | None = None
     anchor: str
 
 
-class AgentBegins(Struct, frozen=True, gc=False):
+class AgentStart(Struct, frozen=True, gc=False):
     """The conversation of a sub-agent."""
 
     title: str
@@ -180,13 +180,13 @@ class AgentBegins(Struct, frozen=True, gc=False):
     depth: int
 
 
-class AgentEnds(Struct, frozen=True, gc=False):
+class AgentEnd(Struct, frozen=True, gc=False):
     """The end of what an agent said and did."""
 
     depth: int
 
 
-Piece = TurnBegins | Said | Noted | Done | AgentBegins | AgentEnds
+Piece = TurnStart | MessagePiece | NotePiece | CallPiece | AgentStart | AgentEnd
 
 
 SPEAKERS: Mapping[Author, str] = MappingProxyType(
@@ -289,7 +289,7 @@ def describe_answer(call: Call) -> Body | None:
     return Body(kind, call.result.text.strip("\n"))
 
 
-def list_pictures(blocks: Sequence[object]) -> tuple[Picture, ...]:
+def list_pictures(blocks: Sequence[object]) -> tuple[InlineImage, ...]:
     """Return the images among blocks."""
     found = []
     for block in blocks:
@@ -298,7 +298,7 @@ def list_pictures(blocks: Sequence[object]) -> tuple[Picture, ...]:
             inside = isinstance(source, Base64Source) and isinstance(source.data, str)
             media_type = getattr(source, "media_type", None)
             found.append(
-                Picture(
+                InlineImage(
                     media_type if isinstance(media_type, str) else "image",
                     source.data if inside and isinstance(source, Base64Source) else "",
                 )
@@ -447,7 +447,7 @@ class _Walk:
             if part is None:
                 levels.pop()
                 if levels:
-                    yield AgentEnds(len(levels))
+                    yield AgentEnd(len(levels))
             elif isinstance(part, AgentRecord):
                 yield _begin(part, len(levels))
                 levels.append(self._open(part, len(levels)))
@@ -470,11 +470,11 @@ class _Walk:
                 continue
             anchor = message.id if not depth else f"{depth}-{message.id}"
             if message.index in turns:
-                yield TurnBegins(turns[message.index], anchor)
+                yield TurnStart(turns[message.index], anchor)
             if message.index in divided:
                 compaction = divided[message.index]
                 kind, told = f"conversation {compaction.state}", _tell_compaction(compaction)
-                yield Noted(kind=kind, text=told, time=message.time, anchor=anchor)
+                yield NotePiece(kind=kind, text=told, time=message.time, anchor=anchor)
             if message.rule is not Rule.COMPACTION or has_kept(message):
                 yield from self._tell_message(message, anchor)
             yield from _tell_notes(thread.read_notes(message.index), anchor)
@@ -486,9 +486,9 @@ class _Walk:
         failed = message.category is Category.ERROR
         if message.rule not in _SAID:
             kind = "error" if failed else _name_note(message)
-            yield Noted(kind=kind, text=text, time=message.time, anchor=anchor, failed=failed)
+            yield NotePiece(kind=kind, text=text, time=message.time, anchor=anchor, failed=failed)
         elif text or thinking or pictures:
-            yield Said(
+            yield MessagePiece(
                 author=message.author,
                 text=text,
                 thinking=thinking.strip(),
@@ -501,16 +501,16 @@ class _Walk:
             )
         for block in blocks:
             if isinstance(block, UnknownBlock):
-                yield Noted(kind="unknown", text=value_text(block), time=message.time, anchor=anchor)
+                yield NotePiece(kind="unknown", text=value_text(block), time=message.time, anchor=anchor)
         for number, call in enumerate(message.calls):
             yield self._tell_call(call, message, f"{anchor}-call-{number}")
             if self._places is not None:
                 yield from self._places.take_started(call)
 
-    def _tell_call(self, call: Call, message: Message, anchor: str) -> Done:
+    def _tell_call(self, call: Call, message: Message, anchor: str) -> CallPiece:
         result = call.result
         shown = self._selection.tool_output and result is not None
-        return Done(
+        return CallPiece(
             name=call.name,
             category=call.category,
             state=call.state,
@@ -523,8 +523,8 @@ class _Walk:
         )
 
 
-def _begin(agent: AgentRecord, depth: int) -> AgentBegins:
-    return AgentBegins(agent.type or agent.id, agent.description or "", AgentState(agent.state), depth)
+def _begin(agent: AgentRecord, depth: int) -> AgentStart:
+    return AgentStart(agent.type or agent.id, agent.description or "", AgentState(agent.state), depth)
 
 
 def _name_note(message: Message) -> str:
@@ -533,10 +533,10 @@ def _name_note(message: Message) -> str:
     return _KINDS.get(message.rule, str(message.rule))
 
 
-def _tell_notes(lines: Iterable[Line], anchor: str) -> Iterator[Noted]:
+def _tell_notes(lines: Iterable[Line], anchor: str) -> Iterator[NotePiece]:
     for number, line in enumerate(lines):
         time = getattr(line.entry, "time", None)
-        yield Noted(kind="note", text=report_of(line.entry), time=time, anchor=f"{anchor}-note-{number}")
+        yield NotePiece(kind="note", text=report_of(line.entry), time=time, anchor=f"{anchor}-note-{number}")
 
 
 def _tell_compaction(compaction: Compaction) -> str:
@@ -547,7 +547,7 @@ def _tell_compaction(compaction: Compaction) -> str:
     return ", ".join(told)
 
 
-def learn_session(session: SessionRecords, redactor: Redactor) -> None:
+def learn_secrets(session: SessionRecords, redactor: Redactor) -> None:
     """Have all lines of a session read for secrets and names, before any of it is given out."""
     redactor.learn_lines(
         (line for chapter in session.list_conversations() for line in read_json(chapter)), list_strings
@@ -559,13 +559,13 @@ def redact_pieces(pieces: Iterable[Piece], redactor: Redactor) -> Iterator[Piece
     redact = redactor.redact
     for piece in pieces:
         match piece:
-            case Said():
+            case MessagePiece():
                 yield replace(piece, text=redact(piece.text), thinking=redact(piece.thinking))
-            case Noted():
+            case NotePiece():
                 yield replace(piece, text=redact(piece.text))
-            case AgentBegins():
+            case AgentStart():
                 yield replace(piece, title=redact(piece.title), description=redact(piece.description))
-            case Done():
+            case CallPiece():
                 answered = piece.answered
                 yield replace(
                     piece,

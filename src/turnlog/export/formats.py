@@ -38,24 +38,26 @@ def render_csv(pieces: Iterable[conversation.Piece]) -> Iterator[str]:
     yield _write(COLUMNS)
     for piece in pieces:
         match piece:
-            case conversation.TurnBegins():
+            case conversation.TurnStart():
                 turn = piece.number
-            case conversation.AgentBegins():
+            case conversation.AgentStart():
                 agents.append(piece.title)
-            case conversation.AgentEnds():
+            case conversation.AgentEnd():
                 agents.pop()
             case _:
                 time = "" if piece.time is None else piece.time.isoformat()
                 yield _write((str(turn or ""), "/".join(agents), time, *_list_cells(piece)))
 
 
-def _list_cells(piece: conversation.Said | conversation.Noted | conversation.Done) -> tuple[str, ...]:
+def _list_cells(
+    piece: conversation.MessagePiece | conversation.NotePiece | conversation.CallPiece,
+) -> tuple[str, ...]:
     match piece:
-        case conversation.Said():
+        case conversation.MessagePiece():
             return str(piece.author), "", piece.remark, piece.model or "", piece.text, ""
-        case conversation.Noted():
+        case conversation.NotePiece():
             return piece.kind, "", "", "", piece.text, ""
-        case conversation.Done():
+        case conversation.CallPiece():
             answered = "" if piece.answered is None else piece.answered.text
             given = "\n".join(body.text for body in piece.given) or piece.topic
             return "call", piece.name, str(piece.state), "", given, answered
@@ -83,19 +85,19 @@ def render_markdown(heading: conversation.Heading, pieces: Iterable[conversation
     yield "".join(f"- {told}\n" for told in _list_facts(heading)) + "\n"
     for piece in pieces:
         match piece:
-            case conversation.TurnBegins():
+            case conversation.TurnStart():
                 yield f"---\n\n### Turn {piece.number}\n\n"
-            case conversation.Said():
+            case conversation.MessagePiece():
                 yield from _render_said(piece)
-            case conversation.Noted():
+            case conversation.NotePiece():
                 sign = "✗ " if piece.failed else ""
                 yield f"*{sign}{_line(piece.kind)}*{_tell_rest(piece.text)}\n\n"
-            case conversation.Done():
+            case conversation.CallPiece():
                 yield from _render_call(piece)
-            case conversation.AgentBegins():
+            case conversation.AgentStart():
                 told = f": {_html(piece.description)}" if piece.description else ""
                 yield f"<details><summary>Agent <b>{_html(piece.title)}</b>{told}</summary>\n\n"
-            case conversation.AgentEnds():
+            case conversation.AgentEnd():
                 yield "</details>\n\n"
 
 
@@ -112,7 +114,7 @@ def _list_facts(heading: conversation.Heading) -> Iterator[str]:
     yield f"Session {_code(heading.session_id)}"
 
 
-def _render_said(said: conversation.Said) -> Iterator[str]:
+def _render_said(said: conversation.MessagePiece) -> Iterator[str]:
     when = "" if said.time is None else f" · {said.time:%H:%M:%S}"
     remark = "".join(f" · {told}" for told in ("✗ error" if said.failed else "", said.remark) if told)
     yield f"**{conversation.SPEAKERS[said.author]}**{when}{remark}\n\n"
@@ -125,7 +127,7 @@ def _render_said(said: conversation.Said) -> Iterator[str]:
         yield f"*image, {_line(picture.media_type)}*\n\n"
 
 
-def _render_call(call: conversation.Done) -> Iterator[str]:
+def _render_call(call: conversation.CallPiece) -> Iterator[str]:
     topic = conversation.shorten_topic(call.topic)
     told = f" <code>{_html(topic)}</code>" if topic else ""
     state = f" — {conversation.STATES[call.state]}" if call.state in conversation.STATES else ""
@@ -231,7 +233,7 @@ def render_session(
     not there.
     """
     if redactor is not None:
-        conversation.learn_session(session, redactor)
+        conversation.learn_secrets(session, redactor)
     match form:
         case Format.JSON:
             yield from render_documents(

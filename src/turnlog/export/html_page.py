@@ -175,22 +175,22 @@ def render_html(heading: conversation.Heading, pieces: Iterable[conversation.Pie
     yield from _render_head(heading)
     for piece in pieces:
         match piece:
-            case conversation.TurnBegins():
+            case conversation.TurnStart():
                 anchor = f"turn-{piece.number}"
                 yield f'<h2 class="turn" id="{anchor}"><a href="#{anchor}">Turn {piece.number}</a></h2>\n'
-            case conversation.Said():
+            case conversation.MessagePiece():
                 yield from _render_said(piece)
-            case conversation.Noted():
+            case conversation.NotePiece():
                 told = f": {_text(piece.text)}" if piece.text else ""
                 style, sign = ("note failed", "✗ ") if piece.failed else ("note", "")
                 where = _anchor(piece.anchor)
                 yield f'<p class="{style}" data-piece id="{where}">{sign}{_text(piece.kind)}{told}</p>\n'
-            case conversation.Done():
+            case conversation.CallPiece():
                 yield from _render_call(piece)
-            case conversation.AgentBegins():
+            case conversation.AgentStart():
                 told = f" {_text(piece.description)}" if piece.description else ""
                 yield f'<details class="agent"><summary>Agent <b>{_text(piece.title)}</b>{told}</summary>\n'
-            case conversation.AgentEnds():
+            case conversation.AgentEnd():
                 yield "</details>\n"
     yield f"</main>\n<footer>Written by turnlog.</footer>\n<script>{_asset('page.js')}</script>\n"
     yield "</body>\n</html>\n"
@@ -230,7 +230,7 @@ def _list_facts(heading: conversation.Heading) -> Iterator[str]:
     yield " · ".join((*heading.counts, heading.session_id))
 
 
-def _render_said(said: conversation.Said) -> Iterator[str]:
+def _render_said(said: conversation.MessagePiece) -> Iterator[str]:
     when = "" if said.time is None else f" · <time>{said.time:%Y-%m-%d %H:%M:%S}</time>"
     model = f" · {_text(said.model)}" if said.model else ""
     error = ' · <b class="failed">✗ error</b>' if said.failed else ""
@@ -250,7 +250,7 @@ def _render_said(said: conversation.Said) -> Iterator[str]:
     yield "</article>\n"
 
 
-def _render_call(call: conversation.Done) -> Iterator[str]:
+def _render_call(call: conversation.CallPiece) -> Iterator[str]:
     topic = conversation.shorten_topic(call.topic)
     state = (
         f' <span class="state">{conversation.STATES[call.state]}</span>'
@@ -284,7 +284,7 @@ def _render_diff_line(line: str) -> str:
     return f'<span class="{_CHANGES.get(line[:1], "other")}">{line or " "}</span>'
 
 
-def _render_picture(picture: conversation.Picture) -> str:
+def _render_picture(picture: conversation.InlineImage) -> str:
     if picture.media_type in _SHOWN and _BASE64.fullmatch(picture.data):
         data = "".join(picture.data.split())
         return f'<p><img alt="" src="data:{picture.media_type};base64,{data}"></p>'

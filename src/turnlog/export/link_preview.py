@@ -59,19 +59,19 @@ def _build_preview(
     session: SessionRecords, summary: Summary, name: str | None, words: Sequence[str]
 ) -> LinkPreview:
     redactor = Redactor(RedactionRules(words=tuple(words)))
-    conversation.learn_session(session, redactor)
+    conversation.learn_secrets(session, redactor)
     said = agents = 0
     tools: Counter[str] = Counter()
     excerpts: list[str] = []
     for piece in conversation.redact_pieces(_walk(session, summary.project), redactor):
         match piece:
-            case conversation.Said():
+            case conversation.MessagePiece():
                 said += 1
                 if piece.author is Author.HUMAN and len(excerpts) < _MOST_EXCERPTS:
                     excerpts += filter(None, [" ".join(piece.text.split())[:_LONGEST_EXCERPT]])
-            case conversation.Done():
+            case conversation.CallPiece():
                 tools[redactor.redact(piece.name)] += 1
-            case conversation.AgentBegins():
+            case conversation.AgentStart():
                 agents += 1
     heading = conversation.build_heading(session, summary, name)
     return LinkPreview(

@@ -28,6 +28,8 @@ from turnlog.export.secret_patterns import (
     find_assigned,
     find_emails,
     find_homes,
+    find_signs,
+    find_text_signs,
     is_account_name,
     is_secret_name,
     list_homes,
@@ -35,9 +37,7 @@ from turnlog.export.secret_patterns import (
     list_users,
     match_words,
     may_have_folder,
-    settle,
-    sift,
-    sift_text,
+    merge_findings,
 )
 
 _SHORTEST = 8
@@ -117,7 +117,7 @@ class Redactor:
         """Read lines of JSON as `learn` reads their texts, into which they are `split` where it is worth it."""
         secrets, people = self._rules.secrets, self._rules.people
         for line in lines:
-            signs = sift(line)
+            signs = find_signs(line)
             if people and not signs.isdisjoint(_HOMES):
                 self._learn_homes(line, signs, split)
             if secrets and not signs <= _PEOPLE:
@@ -128,7 +128,7 @@ class Redactor:
     def _learn_secrets(self, text: str) -> None:
         known = hash(text)
         if known not in self._found:
-            signs = sift_text(text) if self._rules.secrets else NOTHING
+            signs = find_text_signs(text) if self._rules.secrets else NOTHING
             found = self._found[known] = tuple(self._find_secrets(text, signs)) if signs else ()
             for finding in found:
                 if finding.kind in _SECRET_KINDS:
@@ -156,7 +156,7 @@ class Redactor:
             return text
         pieces: list[str] = []
         at = 0
-        for finding in settle(findings):
+        for finding in merge_findings(findings):
             pieces += text[at : finding.start], self._replace(text[finding.start : finding.end], finding.kind)
             at = finding.end
         pieces.append(text[at:])
@@ -173,7 +173,7 @@ class Redactor:
     def _find(self, text: str) -> list[Finding]:
         if not text:
             return []
-        signs, rules = sift_text(text), self._rules
+        signs, rules = find_text_signs(text), self._rules
         found: list[Finding] = []
         if signs and rules.secrets and not signs <= _PEOPLE:
             learned = self._found.get(hash(text))

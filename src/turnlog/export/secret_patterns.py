@@ -8,7 +8,7 @@ a shell's command, in a diff, in YAML. What refers to a secret, as `$TOKEN` and 
 
 The finders know exactly what they look for, and take their time. The sieve looks for all of it at once, by what
 it has in any case, in one pass of RE2, which goes through bytes ten times as fast as Python's own expressions.
-So a finder is only asked about texts in which there may be something for it. Whole lines can be sifted before
+So a finder is only asked about texts in which there may be something for it. Whole lines can be searched before
 their JSON is decoded. What JSON may do to a text is allowed for: a quote with backslashes before it, a newline
 that is written as two characters. Where anything else is escaped that need not be, or where a character is in
 the text that some take for a letter of ASCII, all finders are asked. Forms that count characters are counted by
@@ -81,7 +81,7 @@ def match_words(
             end = match.end()
 
 
-def settle(findings: Iterable[Finding]) -> list[Finding]:
+def merge_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings in order, none of which touches another: of those that do, what covers more stays."""
     settled: list[Finding] = []
     for finding in sorted(findings, key=lambda each: (each.start, -each.end)):
@@ -471,7 +471,7 @@ def _build() -> Any:
 _SIGNS = tuple(_PATTERNS)
 
 
-def sift(data: bytes, *, is_line: bool = True) -> frozenset[Sign]:
+def find_signs(data: bytes, *, is_line: bool = True) -> frozenset[Sign]:
     """Return what a line of JSON may hold, or a text as UTF-8."""
     found = _build()(data)
     # To search for forty equal bytes takes half as long as to have RE2 look for forty letters.
@@ -525,9 +525,9 @@ def may_have_folder(data: bytes, signs: Set[Sign], users: Set[str]) -> bool:
     return any(name.lower() not in _EVERYBODY for name in names)
 
 
-def sift_text(text: str) -> frozenset[Sign]:
+def find_text_signs(text: str) -> frozenset[Sign]:
     """Return what a text may hold."""
-    return sift(text.encode("utf-8", "surrogatepass"), is_line=False)
+    return find_signs(text.encode("utf-8", "surrogatepass"), is_line=False)
 
 
 @cache

@@ -48,8 +48,8 @@ from turnlog.transcripts.agents import (
     build_workflow,
     find_prompt,
     find_run_id,
+    list_attempts,
     list_parts,
-    list_tries,
 )
 from turnlog.transcripts.calls import Call, Result, TaskNotice
 from turnlog.transcripts.conversation.lineage import cut_circles, measure_depths
@@ -611,7 +611,7 @@ class _Assembly:
         notice = self._find_notice(agent, call)
         background = notice is not None or _is_background(agent, call)
         resumed_by = self._list_resumes(agent, call)
-        state = _state_of(agent, list_tries(call, resumed_by))
+        state = _state_of(agent, list_attempts(call, resumed_by))
         if notice is not None:
             state = state_of_end(notice.status)
         elif run_id is not None and (part is not None or agent.linked_by in (None, AgentLink.WORKFLOW)):

@@ -370,7 +370,7 @@ class Agent(Struct, frozen=True, gc=False, kw_only=True):
         """Return the last result of its calls that is its answer, without what the program adds to it."""
         if self.background or self.linked_by is AgentLink.WORKFLOW:
             return None
-        for call in reversed(list_tries(self.call, self.resumed_by)):
+        for call in reversed(list_attempts(self.call, self.resumed_by)):
             result = call.result
             if result is None or result.state is not CallState.RESOLVED or result.offloaded_path is not None:
                 continue  # of a result that is kept elsewhere, the text is only the beginning
@@ -396,7 +396,7 @@ def _find_report(call: Call) -> str | None:
     return content_text(said)
 
 
-def list_tries(call: Call | None, resumed_by: Sequence[Call]) -> list[Call]:
+def list_attempts(call: Call | None, resumed_by: Sequence[Call]) -> list[Call]:
     """Return the calls that an agent answers: the one that started it, and those that went on with it."""
     waited = [resumed for resumed in resumed_by if resumed.category is Category.AGENT]
     return waited if call is None else [call, *waited]

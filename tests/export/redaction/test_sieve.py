@@ -20,9 +20,9 @@ from turnlog.export.secret_patterns import (
     find_assigned,
     find_emails,
     find_homes,
+    find_signs,
+    find_text_signs,
     list_users,
-    sift,
-    sift_text,
 )
 
 TEXTS = {
@@ -48,7 +48,7 @@ BEFORE = ("", "\n", "\t", "é", "x = ", '"', "\\")
 
 def assert_sifted(text: str, lines: tuple[bytes, ...]) -> None:
     """Hold what is told at a glance, of a text and of lines that hold it, against what finders find."""
-    signs = sift_text(text)
+    signs = find_text_signs(text)
     assert list(find_assigned(text, signs)) == list(find_assigned(text))
     missed = {
         Sign.KEY: PRIVATE_KEYS.search(text),
@@ -60,7 +60,7 @@ def assert_sifted(text: str, lines: tuple[bytes, ...]) -> None:
     if next(find_homes(text), None) is not None:
         assert not signs.isdisjoint({Sign.HOME, Sign.USERS, Sign.OTHER_HOME})
     for line in lines:
-        assert signs <= sift(line)
+        assert signs <= find_signs(line)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -74,13 +74,13 @@ def test_whatever_is_found_is_seen_at_a_glance_in_texts_and_lines(text: str) -> 
 
 def test_ordinary_text_is_passed_over() -> None:
     said = "The tokens of `max_tokens` are counted; see the password policy & the key points. src/app.py:12"
-    assert sift_text(said) == NOTHING
-    assert sift(json.dumps({"text": said, "usage": {"input_tokens": 12}}).encode()) == NOTHING
+    assert find_text_signs(said) == NOTHING
+    assert find_signs(json.dumps({"text": said, "usage": {"input_tokens": 12}}).encode()) == NOTHING
 
 
 def test_where_json_escapes_what_it_need_not_all_is_looked_for() -> None:
-    assert sift(rb'{"said":"\u0073k-ant-api03-abcdefghijklmnop"}') == EVERYTHING
-    assert sift(rb'{"said":"\/home\/ada"}') == EVERYTHING
+    assert find_signs(rb'{"said":"\u0073k-ant-api03-abcdefghijklmnop"}') == EVERYTHING
+    assert find_signs(rb'{"said":"\/home\/ada"}') == EVERYTHING
 
 
 @pytest.mark.parametrize("escaped", [False, True])
@@ -120,13 +120,13 @@ def test_lines_teach_users_wherever_their_folders_are_named(escaped: bool) -> No
 def test_in_real_sessions_nothing_is_passed_over(corpus: Path) -> None:
     for path in sorted(corpus.rglob("*.jsonl"))[:60]:
         for line in path.read_bytes().split(b"\n")[:60]:
-            signs = sift(line)
+            signs = find_signs(line)
             if Sign.ODD in signs or len(line) > 50_000:
                 continue
             users: set[str] = set()
             for text in list_strings(line):
                 assert_sifted(text, ())
-                assert sift_text(text) <= signs
+                assert find_text_signs(text) <= signs
                 users |= list_users(text)
             if users:
                 assert not signs.isdisjoint({Sign.HOME, Sign.USERS, Sign.OTHER_HOME})

@@ -103,7 +103,7 @@ _NOTHING = TextBlock(text="")
 _NAMES = ("uuid", "parent_uuid", "session_id", "is_sidechain", "agent_id")
 
 
-class Pairs:
+class CallPairing:
     """Pairs calls with results, and keeps nothing of either but their names and places."""
 
     def __init__(self, report: Report) -> None:

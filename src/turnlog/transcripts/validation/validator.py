@@ -32,7 +32,7 @@ from turnlog.transcripts.line_reader import LineReader, Tail
 from turnlog.transcripts.lines.content import is_call, is_result, list_blocks
 from turnlog.transcripts.validation import rules, stream
 from turnlog.transcripts.validation.rules import LineRef, LineReport, Report, Rule, join, quote
-from turnlog.transcripts.validation.threads import Node, Pairs, Threads, kind_of
+from turnlog.transcripts.validation.threads import CallPairing, Node, Threads, kind_of
 
 _CONVERSATION = frozenset(
     {UserEntry, AssistantEntry, AttachmentEntry, ProgressEntry, SystemNotice, *get_args(SystemSubtype)}
@@ -247,7 +247,7 @@ class Validator:
     def __init__(self) -> None:
         self._report = Report()
         self._threads = Threads(self._report)
-        self._pairs = Pairs(self._report)
+        self._pairs = CallPairing(self._report)
         self._stream = stream.Stream(self._report)
         self._control = stream.Control(self._report)
         self._count = 0
