@@ -33,9 +33,7 @@ from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.sessions import name_session
 from turnlog.server.values import clean_text
 from turnlog.store.account_model import Action
-from turnlog.store.interface import MaintainedStore
 from turnlog.store.lists import StoredSession
-from turnlog.store.model import Scope
 
 
 class RedactedKind(Struct, frozen=True, gc=False, kw_only=True):
@@ -96,29 +94,25 @@ def _name_export(sessions: Sequence[StoredSession], export: ExportRequest) -> st
     return name_file(f"{len(sessions)}-sessions-{export.form}", "zip")
 
 
-def render(
-    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], export: ExportRequest
-) -> Iterator[bytes]:
+def render(requester: Requester, sessions: Sequence[StoredSession], export: ExportRequest) -> Iterator[bytes]:
     """Return the bytes of the file, the first of which are made at once; raises `RequestError`.
 
     Several sessions come in a ZIP file. What fails later breaks off, so that nobody takes a part for the whole.
     """
     if len(sessions) == 1:
-        pieces = _spool(_render(store, scope, sessions[0], export, _build_redactor(export)))
+        pieces = _spool(_render(requester, sessions[0], export, _build_redactor(export)))
     else:
-        pieces = _zip(store, scope, sessions, export)
+        pieces = _zip(requester, sessions, export)
     return chain((next(pieces, b""),), pieces)
 
 
-def _preview(
-    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], export: ExportRequest
-) -> ExportPreview:
+def _preview(requester: Requester, sessions: Sequence[StoredSession], export: ExportRequest) -> ExportPreview:
     """Return what an export would be, and what it would take out; raises `RequestError`."""
     size = 0
     redactions = _Redactions()
     for session in sessions:
         redactor = _build_redactor(export)
-        size += sum(map(len, _render(store, scope, session, export, redactor)))
+        size += sum(map(len, _render(requester, session, export, redactor)))
         if redactor is not None:
             redactions.add(redactor)
     return ExportPreview(
@@ -159,12 +153,9 @@ def _show(kind: Kind, value: str) -> str:
 
 
 def _render(
-    store: MaintainedStore,
-    scope: Scope,
-    stored: StoredSession,
-    export: ExportRequest,
-    redactor: Redactor | None,
+    requester: Requester, stored: StoredSession, export: ExportRequest, redactor: Redactor | None
 ) -> Iterator[bytes]:
+    store, scope = requester.store, requester.visible
     summary = read_summary(store, scope, stored)
     with store.open_session(scope, stored.key) as session:
         try:
@@ -219,9 +210,7 @@ class _ZipBuffer:
         return data
 
 
-def _zip(
-    store: MaintainedStore, scope: Scope, sessions: Sequence[StoredSession], export: ExportRequest
-) -> Iterator[bytes]:
+def _zip(requester: Requester, sessions: Sequence[StoredSession], export: ExportRequest) -> Iterator[bytes]:
     buffer = _ZipBuffer()
     with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:  # type: ignore[call-overload]
         for session, name in zip(sessions, name_files(map(_name, sessions), export.form), strict=True):
@@ -229,7 +218,7 @@ def _zip(
             entry.compress_type = ZIP_DEFLATED
             entry.external_attr = 0o600 << 16
             with archive.open(entry, "w", force_zip64=True) as file:
-                for piece in _spool(_render(store, scope, session, export, _build_redactor(export))):
+                for piece in _spool(_render(requester, session, export, _build_redactor(export))):
                     file.write(piece)
                     if buffer.size >= _PACKED:
                         yield buffer.take()
@@ -291,7 +280,7 @@ def export_sessions(id: _Ids, requester: GivenRequester, export: _GivenExport) -
     sessions = _list_sessions(requester, id, export, Action.EXPORTED)
     name = _name_export(sessions, export).encode("ascii", "replace").decode().replace("?", "-")
     return Stream(
-        render(requester.store, requester.visible, sessions, export),
+        render(requester, sessions, export),
         headers={
             # Of a stream, Litestar would say what the route says.
             "content-type": _MEDIA_TYPES[export.form] if len(sessions) == 1 else "application/zip",
@@ -306,7 +295,7 @@ def export_sessions(id: _Ids, requester: GivenRequester, export: _GivenExport) -
 def preview_export(id: _Ids, requester: GivenRequester, export: _GivenExport) -> ExportPreview:
     """Return what an export would be called, how large it would be, and what would be removed from it."""
     sessions = _list_sessions(requester, id, export, Action.VIEWED)
-    return _preview(requester.store, requester.visible, sessions, export)
+    return _preview(requester, sessions, export)
 
 
 def _list_sessions(

@@ -18,15 +18,15 @@ from msgspec.structs import replace
 
 from turnlog.ingest.captured_files import is_capture, kind_of_capture
 from turnlog.messages import Line, decode
-from turnlog.server.audit import GivenSession
+from turnlog.server.audit import GivenSession, RequestedSession
 from turnlog.server.errors import NotFoundError
 from turnlog.server.messages import MessageWindow, find_image
 from turnlog.server.requests import Categories, NamedSource, Source, ZeroBased, integer, query
 from turnlog.server.security.callers import LINKED, CallerKind
 from turnlog.server.security.gate import UNTRUSTED_POLICY
 from turnlog.server.windows import WindowQuery, find_window, view_window
-from turnlog.store.interface import KnownSource, Store, find_known, read_all
-from turnlog.store.model import Place, Scope, SourceKind
+from turnlog.store.interface import KnownSource, find_known, read_all
+from turnlog.store.model import Place, SourceKind
 from turnlog.transcripts.conversation.messages import Lane
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.queries.chapters import MessageFilter
@@ -172,9 +172,9 @@ def get_image(
     PNG, JPEG, GIF and WebP are sent with their media type, anything else as plain bytes.
     """
     key = requested.get().key
-    _get_source(requested.store, requested.visible, key, source)
+    _get_source(requested, key, source)
     try:
-        line = _read_line(requested.store, requested.visible, key, Place(source, generation, offset))
+        line = _read_line(requested, key, Place(source, generation, offset))
     except KeyError:
         raise NotFoundError("Those lines no longer exist") from None
     picture = find_image(line, number)
@@ -192,29 +192,38 @@ def get_tool_result(
     source: NamedSource,
 ) -> Response[Any]:
     """Return a result that Claude Code wrote to a separate file, byte for byte."""
-    known = _get_source(requested.store, requested.visible, requested.get().key, source)
+    known = _get_source(requested, requested.get().key, source)
     if known.kind is not SourceKind.TOOL_RESULT:
         raise NotFoundError("There is no such result")
-    requested.check_unchanged(known.generation, known.length)
-    pieces = read_all(requested.store.archive, requested.visible, source, known.generation)
-    return _send_pieces(pieces, known.length, "text/plain")
+    return _send_source(requested, known, "text/plain")
 
 
-def _get_source(store: Store, scope: Scope, key: str, source: str) -> KnownSource:
+def _send_source(requested: RequestedSession, source: KnownSource, media_type: str) -> Response[Any]:
+    requested.check_unchanged(source.generation, source.length)
+    pieces = read_all(requested.store.archive, requested.visible, source.source, source.generation)
+    return _send_pieces(pieces, source.length, media_type)
+
+
+def _get_source(requested: RequestedSession, key: str, source: str) -> KnownSource:
     """Return a file of a session: nothing else can be reached from its address."""
-    known = find_known(store, scope, key)
-    for each in () if known is None else known.sources:
+    for each in _list_sources(requested, key):
         if each.source == source:
             return each
     raise NotFoundError("There is no such file")
 
 
-def _read_line(store: Store, scope: Scope, key: str, at: Place) -> Line:
+def _list_sources(requested: RequestedSession, key: str) -> Sequence[KnownSource]:
+    known = find_known(requested.store, requested.visible, key)
+    return () if known is None else known.sources
+
+
+def _read_line(requested: RequestedSession, key: str, at: Place) -> Line:
     """Return the line at a place; raises `KeyError` where none begins.
 
     A file that was rewritten has another generation. Of the ones before there is nothing but bytes, so there a
     line goes as far as its newline.
     """
+    store, scope = requested.store, requested.visible
     with store.open_session(scope, key) as session:
         for file in session.files:
             if (file.source, file.facts.generation) == (at.source, at.generation):
@@ -261,9 +270,8 @@ class CapturedFiles(Struct, frozen=True, gc=False, kw_only=True):
 def list_captures(requested: GivenSession) -> CapturedFiles:
     """List the captures of a session: its stream with control traffic, or a mirror of its file."""
     session = requested.get_unchanged()
-    items = tuple(
-        _view(session.key, source) for source in _list_sources(requested.store, requested.visible, session.key)
-    )
+    sources = _list_sources(requested, session.key)
+    items = tuple(_view(session.key, source) for source in sources if is_capture(source))
     return CapturedFiles(items=items, revision=session.revision)
 
 
@@ -273,18 +281,11 @@ def get_capture(
     source: NamedSource,
 ) -> Response[Any]:
     """Return the lines of a captured file, byte for byte."""
-    found = _list_sources(requested.store, requested.visible, requested.get().key)
-    known = next((each for each in found if each.source == source), None)
+    found = _list_sources(requested, requested.get().key)
+    known = next((each for each in found if each.source == source and is_capture(each)), None)
     if known is None:
         raise NotFoundError("There is no such capture")
-    requested.check_unchanged(known.generation, known.length)
-    pieces = read_all(requested.store.archive, requested.visible, source, known.generation)
-    return _send_pieces(pieces, known.length, "application/x-ndjson")
-
-
-def _list_sources(store: Store, scope: Scope, key: str) -> list[KnownSource]:
-    known = find_known(store, scope, key)
-    return [] if known is None else [source for source in known.sources if is_capture(source)]
+    return _send_source(requested, known, "application/x-ndjson")
 
 
 def _view(key: str, source: KnownSource) -> CapturedFile:
