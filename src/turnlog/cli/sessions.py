@@ -363,10 +363,10 @@ def sessions_command(
         output.print_csv(plain_text.render_csv(SessionItem.__struct_fields__, map(astuple, items)))
     elif items:
         _print_sessions(output, items)
-    _say_more(page, output.as_json)
+    _print_next(page, output.as_json)
 
 
-def _say_more(page: lists.SessionPage, as_json: bool) -> None:
+def _print_next(page: lists.SessionPage, as_json: bool) -> None:
     if not page.total:
         raise NothingFoundError("no such session is archived")
     if as_json:

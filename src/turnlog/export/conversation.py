@@ -80,11 +80,11 @@ def build_heading(session: SessionRecords, summary: Summary, name: str | None = 
         turns=session.count_turns(),
         calls=0 if main is None else main.count_calls,
         agents=len(session.list_agents()),
-        cost=_tell_cost(summary),
+        cost=_describe_cost(summary),
     )
 
 
-def _tell_cost(summary: Summary) -> str:
+def _describe_cost(summary: Summary) -> str:
     """Return what a session cost, with what is not known of it; nothing, if there were no answers."""
     if not summary.totals.messages:
         return ""
@@ -323,19 +323,19 @@ def _describe(given: ToolInput | Unknown, raw: object) -> Iterator[Body]:
             if isinstance(given.plan, str):
                 yield Body(BodyKind.MARKDOWN, given.plan)
         case TodoWriteInput():
-            yield Body(BodyKind.MARKDOWN, "\n".join(map(_tell_todo, given.todos)))
+            yield Body(BodyKind.MARKDOWN, "\n".join(map(_describe_todo, given.todos)))
         case AskUserQuestionInput():
-            yield Body(BodyKind.MARKDOWN, "\n\n".join(_tell_questions(given)))
+            yield Body(BodyKind.MARKDOWN, "\n\n".join(_describe_questions(given)))
         case _:
             yield from _show_json(raw)
 
 
-def _tell_todo(item: TodoItem) -> str:
+def _describe_todo(item: TodoItem) -> str:
     ticked = "x" if item.status == "completed" else " "
     return f"- [{ticked}] {item.content}" + (" (in progress)" if item.status == "in_progress" else "")
 
 
-def _tell_questions(given: AskUserQuestionInput) -> Iterator[str]:
+def _describe_questions(given: AskUserQuestionInput) -> Iterator[str]:
     answers = given.answers if isinstance(given.answers, dict) else {}
     for question in given.questions if isinstance(given.questions, tuple) else ():
         yield f"**{question.question}**"
@@ -435,7 +435,7 @@ class _Walk:
     def run(
         self, thread: Thread, records: Iterable[MessageRecord], turns: Mapping[int, int]
     ) -> Iterator[Piece]:
-        yield from self._descend([self._tell(thread, records, turns, 0)])
+        yield from self._descend([self._build_pieces(thread, records, turns, 0)])
 
     def run_agent(self, agent: AgentRecord) -> Iterator[Piece]:
         yield _begin(agent, 1)
@@ -456,16 +456,16 @@ class _Walk:
 
     def _open(self, agent: AgentRecord, depth: int) -> Iterator[Piece | AgentRecord]:
         thread = open_agent(self._session, agent)
-        return self._tell(thread, None, {}, depth)
+        return self._build_pieces(thread, None, {}, depth)
 
-    def _tell(
+    def _build_pieces(
         self, thread: Thread, records: Iterable[MessageRecord] | None, turns: Mapping[int, int], depth: int
     ) -> Iterator[Piece | AgentRecord]:
         divided = {each.messages[0]: each for each in thread.compactions}
         begins = thread.messages[0] if thread.messages else None
         for message in thread.read(records):
             if message.index == begins:
-                yield from _tell_notes(thread.read_notes(-1), f"{depth}-above")
+                yield from _build_notes(thread.read_notes(-1), f"{depth}-above")
             if message.is_hidden:
                 continue
             anchor = message.id if not depth else f"{depth}-{message.id}"
@@ -473,13 +473,13 @@ class _Walk:
                 yield TurnStart(turns[message.index], anchor)
             if message.index in divided:
                 compaction = divided[message.index]
-                kind, told = f"conversation {compaction.state}", _tell_compaction(compaction)
+                kind, told = f"conversation {compaction.state}", _describe_compaction(compaction)
                 yield NotePiece(kind=kind, text=told, time=message.time, anchor=anchor)
             if message.rule is not Rule.COMPACTION or has_kept(message):
-                yield from self._tell_message(message, anchor)
-            yield from _tell_notes(thread.read_notes(message.index), anchor)
+                yield from self._build_message(message, anchor)
+            yield from _build_notes(thread.read_notes(message.index), anchor)
 
-    def _tell_message(self, message: Message, anchor: str) -> Iterator[Piece | AgentRecord]:
+    def _build_message(self, message: Message, anchor: str) -> Iterator[Piece | AgentRecord]:
         text, blocks = message.text.strip(), message.blocks
         pictures = list_pictures(blocks)
         thinking = message.thinking if self._selection.thinking else ""
@@ -503,11 +503,11 @@ class _Walk:
             if isinstance(block, UnknownBlock):
                 yield NotePiece(kind="unknown", text=value_text(block), time=message.time, anchor=anchor)
         for number, call in enumerate(message.calls):
-            yield self._tell_call(call, message, f"{anchor}-call-{number}")
+            yield self._build_call(call, message, f"{anchor}-call-{number}")
             if self._places is not None:
                 yield from self._places.take_started(call)
 
-    def _tell_call(self, call: Call, message: Message, anchor: str) -> CallPiece:
+    def _build_call(self, call: Call, message: Message, anchor: str) -> CallPiece:
         result = call.result
         shown = self._selection.tool_output and result is not None
         return CallPiece(
@@ -533,13 +533,13 @@ def _name_note(message: Message) -> str:
     return _KINDS.get(message.rule, str(message.rule))
 
 
-def _tell_notes(lines: Iterable[Line], anchor: str) -> Iterator[NotePiece]:
+def _build_notes(lines: Iterable[Line], anchor: str) -> Iterator[NotePiece]:
     for number, line in enumerate(lines):
         time = getattr(line.entry, "time", None)
         yield NotePiece(kind="note", text=report_of(line.entry), time=time, anchor=f"{anchor}-note-{number}")
 
 
-def _tell_compaction(compaction: Compaction) -> str:
+def _describe_compaction(compaction: Compaction) -> str:
     told = [compaction.trigger] if compaction.trigger else []
     if compaction.tokens_before is not None:
         after = "" if compaction.tokens_after is None else f" → {compaction.tokens_after:,}"

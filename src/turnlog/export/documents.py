@@ -186,7 +186,7 @@ class _Documents:
             for each, told in pairs:
                 is_shared = each.uuid in shared or repeated[each.uuid] > 1
                 name = f"{each.session}:{each.uuid}" if is_shared and each.session else each.uuid
-                yield {"_id": name, **self._tell(each, told, costs)}
+                yield {"_id": name, **self._build_node(each, told, costs)}
 
     def _walk(self) -> Iterator[tuple[_Node, _Said]]:
         """Yield documents for all messages, stored lines, calls and results; some come more than once."""
@@ -269,13 +269,13 @@ class _Documents:
             return
         named = parent or find_parent(line)
         node = self._begin(_name_stored(line), stored, line, parent=named, thread=thread, index=index)
-        node.session = _told_session(line) or node.session
+        node.session = _find_session_id(line) or node.session
         yield node, _Said(line)
         if stored not in _TOOLS:
             thread.heads.setdefault(index, self._nodes.get(node.key, node))
 
     def _begin(self, uuid: str, type: StoredType, line: Line, **more: Any) -> _Node:
-        session = self._session_id or _told_session(line)
+        session = self._session_id or _find_session_id(line)
         at = -1
         if type is StoredType.TOOL_USE:
             at = next((at for at, block in enumerate(list_blocks(line.entry)) if is_call(block)), -1)
@@ -370,19 +370,19 @@ class _Documents:
             at = node.thread.parents.get(at)
         return None
 
-    def _tell(self, node: _Node, said: _Said, costs: _Costs) -> dict[str, Any]:
+    def _build_node(self, node: _Node, said: _Said, costs: _Costs) -> dict[str, Any]:
         """Return a document as it is written, but for its `_id`."""
         if isinstance(said.block, Place):
-            return _tell_block(node, said.line, _text_of_call(said.block))
+            return _build_block(node, said.line, _text_of_call(said.block))
         if isinstance(said.block, Result):
             content = said.block.content
             text = encode_value(content).decode("utf-8", "replace") if isinstance(content, tuple) else content
-            return _tell_block(node, said.line, text if isinstance(text, str) else None)
+            return _build_block(node, said.line, text if isinstance(text, str) else None)
         if said.message is not None:
-            return self._tell_message(node, said.line, said.message, costs)
-        return self._tell_stored(node, said.line, costs)
+            return self._build_message(node, said.line, said.message, costs)
+        return self._build_stored(node, said.line, costs)
 
-    def _tell_message(self, node: _Node, line: Line, message: Message, costs: _Costs) -> dict[str, Any]:
+    def _build_message(self, node: _Node, line: Line, message: Message, costs: _Costs) -> dict[str, Any]:
         blocks = tuple(
             _get_call(Place(own, index)) if is_call(block) else block
             for own in message.lines
@@ -392,25 +392,25 @@ class _Documents:
         data = getattr(line.entry, "message", None)
         if isinstance(data, ApiMessage) and blocks:
             data = msgspec.structs.replace(data, content=blocks)
-        said = _tell_place(node, message.text, message.time)
+        said = _build_place(node, message.text, message.time)
         said["isSidechain"] = message.lane is not Lane.MAIN or any(map(is_call, blocks))
         if node.type is StoredType.ASSISTANT:
             said |= {} if message.model is None else {"costUsd": None}
-            said |= _tell_costs(message.model, [name_answer(own) for own in message.lines], costs)
+            said |= _build_costs(message.model, [name_answer(own) for own in message.lines], costs)
         if isinstance(data, ApiMessage):
             said["messageData"] = Raw(encode_value(data))
         return said
 
-    def _tell_stored(self, node: _Node, line: Line, costs: _Costs) -> dict[str, Any]:
+    def _build_stored(self, node: _Node, line: Line, costs: _Costs) -> dict[str, Any]:
         """Return a stored document with all that it has, numbers and dates in plain JSON."""
         wire = line.wire
         assert isinstance(wire, Document003 | Api003)
         entry = line.entry
-        said = _tell_place(node, text_of(entry), instant(getattr(entry, "timestamp", None)))
+        said = _build_place(node, text_of(entry), instant(getattr(entry, "timestamp", None)))
         said["isSidechain"] = has_call(list_blocks(entry)) or has_result(list_blocks(entry))
         if node.type is StoredType.ASSISTANT:
             model = getattr(getattr(entry, "message", None), "model", None)
-            said |= _tell_costs(model, [name_answer(line)], costs)
+            said |= _build_costs(model, [name_answer(line)], costs)
         said |= {
             _CAMEL.get(key, key): value for key, value in _read_members(line, wire).items() if key not in _OWN
         }
@@ -474,7 +474,7 @@ def _leads_to(parents: Sequence[int | None], start: int, end: int) -> bool:
     return at is not None
 
 
-def _tell_place(node: _Node, text: str | None, time: datetime | None) -> dict[str, Any]:
+def _build_place(node: _Node, text: str | None, time: datetime | None) -> dict[str, Any]:
     """Return what any document has; what is not known is left out, but for a parent."""
     said: dict[str, Any] = {"uuid": node.uuid, "parentUuid": node.parent}
     if node.session is not None:
@@ -485,9 +485,9 @@ def _tell_place(node: _Node, text: str | None, time: datetime | None) -> dict[st
     return said
 
 
-def _tell_block(node: _Node, line: Line, text: str | None) -> dict[str, Any]:
+def _build_block(node: _Node, line: Line, text: str | None) -> dict[str, Any]:
     time = instant(getattr(line.entry, "timestamp", None))
-    return {**_tell_place(node, text, time), "isSidechain": True}
+    return {**_build_place(node, text, time), "isSidechain": True}
 
 
 def _get_call(place: Place) -> CallBlock:
@@ -504,7 +504,7 @@ def _text_of_call(place: Place) -> str:
     return encode_value(block).decode("utf-8", "replace")
 
 
-def _tell_costs(model: object, names: Iterable[str | None], costs: _Costs) -> dict[str, Any]:
+def _build_costs(model: object, names: Iterable[str | None], costs: _Costs) -> dict[str, Any]:
     """Return by which model an answer is, and what it used and cost, as far as that is known."""
     said: dict[str, Any] = {"model": model} if isinstance(model, str) else {}
     cost, tokens = next(filter(None, (costs.get(name or "") for name in names)), (None, None))
@@ -574,7 +574,7 @@ def _name_stored(line: Line) -> str:
     return Place(line, 0).uuid or f"@{0 if line.at is None else line.at.offset}"
 
 
-def _told_session(line: Line) -> str | None:
+def _find_session_id(line: Line) -> str | None:
     session = getattr(line.entry, "session_id", None)
     return session if isinstance(session, str) else None
 

@@ -91,7 +91,7 @@ def render_markdown(heading: conversation.Heading, pieces: Iterable[conversation
                 yield from _render_said(piece)
             case conversation.NotePiece():
                 sign = "✗ " if piece.failed else ""
-                yield f"*{sign}{_line(piece.kind)}*{_tell_rest(piece.text)}\n\n"
+                yield f"*{sign}{_line(piece.kind)}*{_render_rest(piece.text)}\n\n"
             case conversation.CallPiece():
                 yield from _render_call(piece)
             case conversation.AgentStart():
@@ -183,7 +183,7 @@ def _defuse_line(line: str) -> str:
     )
 
 
-def _tell_rest(text: str) -> str:
+def _render_rest(text: str) -> str:
     return f": {_line(text)}" if text else ""
 
 

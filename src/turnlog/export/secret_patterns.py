@@ -391,13 +391,13 @@ def find_accounts(text: str) -> Iterator[Finding]:
     small = lower(text)
     for match in _ACCOUNT_ID.finditer(small):
         end = match.start() + len("id")
-        if _ACCOUNT_END.search(small, max(0, end - 28), end) and _tells(match[1]):
+        if _ACCOUNT_END.search(small, max(0, end - 28), end) and _may_be_secret(match[1]):
             yield Finding(match.start(1), match.end(1), Kind.ACCOUNT)
     for match in match_words(_MARKED, text, _MARKS):
         yield Finding(match.start(match.lastindex or 0), match.end(), Kind.ACCOUNT)
 
 
-def _tells(value: str) -> bool:
+def _may_be_secret(value: str) -> bool:
     return value.lower() not in _EMPTY and any(sign.isdigit() for sign in value)
 
 

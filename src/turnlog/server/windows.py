@@ -20,7 +20,7 @@ from turnlog.store.model import Scope
 from turnlog.transcripts.kinds import Role
 from turnlog.transcripts.queries.chapters import Chapter, MessageFilter
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.queries.threads import build_message, is_told_elsewhere
+from turnlog.transcripts.queries.threads import build_message, is_copied_call
 from turnlog.transcripts.segments import CallRecord, MessageRecord
 from turnlog.transcripts.usage.prices import to_dollars
 from turnlog.transcripts.usage.sightings import name_answer
@@ -249,7 +249,7 @@ def _list_copies(
 ) -> Iterator[int]:
     """Yield the folded lines that may contain a copy describing a call; few calls have one."""
     for row in rows:
-        if any(is_told_elsewhere(call, lines) for call in calls.get(row.index, ())):
+        if any(is_copied_call(call, lines) for call in calls.get(row.index, ())):
             yield from row.lines[row.own_lines : row.own_lines + _MOST_FOLDED]
 
 

@@ -496,7 +496,7 @@ def make_batch(
     looks: list[_Look] = []
     for path, data in files.items():
         source = name_source(origin, _full_path(project_folder, moved.get(path, path)))
-        kind = _tell_kind(path, session_id)
+        kind = _find_kind(path, session_id)
         looks.append(_Look(source, kind, _full_path(project_folder, path), data, before.pop(source, None)))
     gone = [build_missing(source) for source in before.values() if source.present]
     if derived is None and any(look.is_new for look in looks):
@@ -612,7 +612,7 @@ def _full_path(project_folder: str, path: str) -> str:
     return f"/projects/{project_folder}/{path}"
 
 
-def _tell_kind(path: str, session_id: str) -> SourceKind:
+def _find_kind(path: str, session_id: str) -> SourceKind:
     folder, _, name = path.rpartition("/")
     if path == f"{session_id}.jsonl":
         return SourceKind.TRANSCRIPT

@@ -748,7 +748,7 @@ def concerns_agents(lines: Iterable[Line], calls: Iterable[Call], agents: Agents
     # What tells of an agent may name any call, and one that has not come yet.
     searching = any(agent.call is None for agent in agents.agents)
     started = {agent.call.id for agent in agents.agents if agent.call is not None}
-    return any(searching or _tells(call) or call.id in started for call in calls)
+    return any(searching or _concerns_agent(call) or call.id in started for call in calls)
 
 
 def _is_telling(line: Line) -> bool:
@@ -759,7 +759,7 @@ def _is_telling(line: Line) -> bool:
     return type(entry) is ProgressEntry and isinstance(entry.data, AgentProgress)
 
 
-def _tells(call: Call) -> bool:
+def _concerns_agent(call: Call) -> bool:
     results = () if call.result is None else (call.result, *call.other_results)
     return (
         call.category is Category.AGENT

@@ -142,7 +142,7 @@ def advance(status: AgentStatus | None, event: HookDelivery) -> AgentStatus:
     Events must come in the order of `received_ns`.
     """
     if status is None:
-        status = _tell(OwnState(phase=AgentPhase.IDLE, since_ns=event.received_ns), (), ())
+        status = _build_status(OwnState(phase=AgentPhase.IDLE, since_ns=event.received_ns), (), ())
     change = find_rule(event.event_name, event.notification_type).change
     if not event.event_name:  # it could not be read
         return status
@@ -172,7 +172,7 @@ def advance(status: AgentStatus | None, event: HookDelivery) -> AgentStatus:
     if event.agent_id is None and change in _WORKS_ON:
         own = _work(own, event)
         waits = tuple(wait for wait in waits if wait.attributed)
-    return _tell(own, waits, calls)
+    return _build_status(own, waits, calls)
 
 
 def _change_main(
@@ -212,7 +212,7 @@ def _change_main(
             return own, waits, calls
 
 
-def _tell(own: OwnState, waits: tuple[Wait, ...], calls: tuple[RunningCall, ...]) -> AgentStatus:
+def _build_status(own: OwnState, waits: tuple[Wait, ...], calls: tuple[RunningCall, ...]) -> AgentStatus:
     if waits:
         wait = waits[0]
         return AgentStatus(

@@ -684,7 +684,7 @@ def _extract_call(place: Place, block: CallBlock) -> Document003:
 
 def _extract_result(result: Result, parents: Mapping[str, str]) -> Document003:
     call = parents.get(result.extracted_id or "")
-    parent = call or _told_parent(result.place.line)
+    parent = call or _find_named_parent(result.place.line)
     content = result.content
     if isinstance(content, tuple):
         content = encode_value(content).decode("utf-8", "replace")
@@ -693,7 +693,7 @@ def _extract_result(result: Result, parents: Mapping[str, str]) -> Document003:
     return document if name is None else replace(document, uuid=name)
 
 
-def _told_parent(line: Line) -> str | None | UnsetType:
+def _find_named_parent(line: Line) -> str | None | UnsetType:
     entry = line.entry
     if isinstance(entry, UserEntry) and isinstance(entry.source_tool_assistant_uuid, str):
         return entry.source_tool_assistant_uuid

@@ -385,7 +385,7 @@ def build_delivery(delivery_id: str, received_ns: int, payload: bytes, origin: s
         event_name=name,
         notification_type=notification,
         tool_name=find_text(fields, "tool_name"),
-        label=_tell(rule, fields) or _shorten(name) or _UNREADABLE,
+        label=_describe(rule, fields) or _shorten(name) or _UNREADABLE,
         group_name=find_rule(name, notification).group if name else None,
         context=_find_context(rule, fields),
         tool_use_id=find_text(fields, "tool_use_id") or None,
@@ -396,7 +396,7 @@ def build_delivery(delivery_id: str, received_ns: int, payload: bytes, origin: s
     return delivery
 
 
-def _tell(rule: EventRule, fields: Mapping[str, Raw]) -> str:
+def _describe(rule: EventRule, fields: Mapping[str, Raw]) -> str:
     values = {name: " ".join((find_text(fields, name) or "").split()) for name in _FIELD.findall(rule.label)}
     if not all(values.values()):
         return rule.otherwise

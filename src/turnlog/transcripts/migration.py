@@ -377,7 +377,7 @@ def find_tool(line: Line) -> ToolDocument | None:
         session=session_of(line),
         is_sidechain=getattr(line.entry, "is_sidechain", None) is True,
     )
-    return _tell_call(document, line) if kind is StoredType.TOOL_USE else _tell_result(document, line)
+    return _identify_call(document, line) if kind is StoredType.TOOL_USE else _identify_result(document, line)
 
 
 def read_answer(line: Line, index: int, block: ResultBlock) -> Answer:
@@ -391,7 +391,7 @@ def read_answer(line: Line, index: int, block: ResultBlock) -> Answer:
     )
 
 
-def _tell_call(document: ToolDocument, line: Line) -> ToolDocument:
+def _identify_call(document: ToolDocument, line: Line) -> ToolDocument:
     calls = {i: block for i, block in enumerate(list_blocks(line.entry)) if is_call(block)}
     index = _find_own(document, calls)
     told = UNSET if index is None else calls[index].id
@@ -399,7 +399,7 @@ def _tell_call(document: ToolDocument, line: Line) -> ToolDocument:
     return replace(document, tool_use_id=identity)
 
 
-def _tell_result(document: ToolDocument, line: Line) -> ToolDocument:
+def _identify_result(document: ToolDocument, line: Line) -> ToolDocument:
     results = {i: block for i, block in enumerate(list_blocks(line.entry)) if is_result(block)}
     index = _find_own(document, results)
     answer = read_answer(line, 0, ToolResultBlock() if index is None else results[index])
@@ -445,7 +445,7 @@ class MigrationPlanner:
     def __init__(self) -> None:
         self._parents = StoredParents()
         self._tools: list[ToolDocument] = []
-        self._told: dict[str, str | None] = {}  # the parent that each message names
+        self._named_parents: dict[str, str | None] = {}  # the parent that each message names
         self._left: list[Leftover] = []
         self._documents = 0
 
@@ -461,7 +461,7 @@ class MigrationPlanner:
             self._tools.append(document)
         uuid = Place(line, 0).uuid
         if uuid is not None:
-            self._told.setdefault(uuid, find_parent(line))
+            self._named_parents.setdefault(uuid, find_parent(line))
 
     def leave(self, at: Position, reason: LeftReason, uuid: str | None = None) -> None:
         """Note something that stays as it is."""
@@ -500,7 +500,7 @@ class MigrationPlanner:
 
     def _list_circling(self, homes: Sequence[str | LeftReason]) -> set[str]:
         """Return the uuids that would lead round in a circle if every document went to its home."""
-        told = dict(self._told)
+        told = dict(self._named_parents)
         for document, home in zip(self._tools, homes, strict=True):
             if document.uuid is not None and not isinstance(home, LeftReason):
                 told[document.uuid] = home

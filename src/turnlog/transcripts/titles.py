@@ -64,7 +64,7 @@ class TitleFold:
 
     def __init__(self, uuids: AbstractSet[str] | None = None) -> None:
         """Begin with nothing; `uuids` are those of the lines so far, where somebody else keeps them."""
-        self._told: dict[TitleSource, str] = {}
+        self._titles: dict[TitleSource, str] = {}
         self._summaries: dict[str | None, str] = {}  # by leaf, the last at the end
         self._own_uuids: set[str] | None = set() if uuids is None else None
         self._uuids = uuids
@@ -86,7 +86,7 @@ class TitleFold:
     @property
     def title(self) -> Title | None:
         """The best title so far; None if there is nothing to call the session by."""
-        told = self._told | self._list_summaries()
+        told = self._titles | self._list_summaries()
         told[TitleSource.LAST_PROMPT] = _read_title([read_prompt(self._last_prompt)])[1]
         return next((Title(told[source], source) for source in TitleSource if told.get(source)), None)
 
@@ -100,7 +100,7 @@ class TitleFold:
 
     def _add_title(self, line: Line) -> None:
         source, name = _TITLES[type(line.entry)]
-        self._told[source] = clean_title(getattr(line.entry, name) or "")
+        self._titles[source] = clean_title(getattr(line.entry, name) or "")
 
     def _add_summary(self, line: Line) -> None:
         entry: Any = line.entry
@@ -123,7 +123,7 @@ class TitleFold:
         if source is None or author is Author.SYSTEM:
             return
         source = source if author is Author.HUMAN else TitleSource.AGENT_PROMPT
-        self._told.setdefault(source, text)
+        self._titles.setdefault(source, text)
         self._has_prompt |= source is TitleSource.PROMPT
         self._has_agent_prompt |= source is TitleSource.AGENT_PROMPT
 

@@ -284,7 +284,7 @@ class LineageBuilder:
         self._calls = calls
         self._index = index
         self._reasons: dict[int, Reason] = {}
-        self._told: dict[int, str] = {}
+        self._named: dict[int, str] = {}
         self._boundaries: list[int] = []
         self._anchors: frozenset[int | None] = frozenset()
         """Lines whose followers a compaction has moved."""
@@ -309,13 +309,13 @@ class LineageBuilder:
         self._relink_compactions()
         self.forward = any(map(is_forward, range(len(self.parents)), self.parents))
         for index in cut_circles(self.parents) if self.forward else ():
-            self._note(index, self._told.get(index) or self._find_told(index), Reason.CYCLE)
+            self._note(index, self._named.get(index) or self._find_named(index), Reason.CYCLE)
         return True
 
     def build(self) -> Lineage:
         """Return which line follows which."""
         mismatches = [
-            ParentMismatch(index, self._told[index], self._reasons[index]) for index in sorted(self._reasons)
+            ParentMismatch(index, self._named[index], self._reasons[index]) for index in sorted(self._reasons)
         ]
         return Lineage(tuple(self.parents), dict(self._index.copies), tuple(mismatches), self.forward)
 
@@ -381,22 +381,22 @@ class LineageBuilder:
             if isinstance(metadata, CompactMetadata):
                 for moved in relinking.relink(index, metadata):
                     if moved != index or isinstance(entry.parent_uuid, str):
-                        self._note_told(moved, Reason.PRESERVED)
+                        self._note_named(moved, Reason.PRESERVED)
         self._anchors = frozenset(relinking.anchors)
 
     def _note(self, index: int, told: str, reason: Reason) -> None:
-        self._told[index], self._reasons[index] = told, reason
+        self._named[index], self._reasons[index] = told, reason
 
     def _miss(self, index: int, told: str) -> None:
         self._note(index, told, Reason.MISSING)
         self._index.awaited.add(told)
 
-    def _note_told(self, index: int, reason: Reason) -> None:
-        told = self._find_told(index)
+    def _note_named(self, index: int, reason: Reason) -> None:
+        told = self._find_named(index)
         if told:
             self._note(index, told, reason)
 
-    def _find_told(self, index: int) -> str:
+    def _find_named(self, index: int) -> str:
         """Return the parent that a line names; empty if it names none."""
         entry = self.lines[index].entry
         links = (getattr(entry, name, None) for name in ("parent_uuid", "logical_parent_uuid", "leaf_uuid"))
@@ -404,7 +404,7 @@ class LineageBuilder:
 
     def _move(self, index: int, parent: int, reason: Reason) -> None:
         self.parents[index] = parent
-        self._note_told(index, reason)
+        self._note_named(index, reason)
 
     def _follow_stream(self, index: int) -> None:
         entry = self.lines[index].entry

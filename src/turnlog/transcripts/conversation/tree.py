@@ -328,7 +328,7 @@ class ActivePath:
         self._messages = messages
         self._placements = placements
         self._edges = edges
-        self._told: list[int] = []
+        self._marked: list[int] = []
         self._seen = 0
         self._newest: int | None = None
 
@@ -346,7 +346,7 @@ class ActivePath:
         newest = self._find_newest(len(self._messages) - 1, message)
         if newest is not None:
             self._newest = newest
-        leaf = self._find_told()
+        leaf = self._find_marked()
         leaf = self._newest if leaf is None else leaf
         self.is_active = leaf is not None
         if leaf is None and self._messages:
@@ -372,13 +372,13 @@ class ActivePath:
             self.path.append(own)
         return left + ahead
 
-    def _find_told(self) -> int | None:
+    def _find_marked(self) -> int | None:
         lines = self._lines
         for index in range(self._seen, len(lines)):
             if getattr(lines[index].entry, "is_active", None) is True:
-                self._told.append(index)
+                self._marked.append(index)
         self._seen = len(lines)
-        found = (self._placements[index].message for index in reversed(self._told))
+        found = (self._placements[index].message for index in reversed(self._marked))
         return next((message for message in found if message is not None), None)
 
     def _find_newest(self, last: int, first: int) -> int | None:

@@ -223,7 +223,7 @@ class TurnBuilder:
         self._witnesses: list[int] = []
         """The answers by which that was seen."""
         self._ends: list[_End] = []
-        self._told: Counter[int] = Counter()
+        self._end_counts: Counter[int] = Counter()
         """How many ends each turn has."""
         self._seen = 0
 
@@ -304,10 +304,10 @@ class TurnBuilder:
             self._seen = min(self._seen, end.line)
             if end.turn >= 0:
                 touched.add(end.turn)
-                self._told[end.turn] -= 1
+                self._end_counts[end.turn] -= 1
                 self.durations[end.turn] -= end.took
-                if not self._told[end.turn]:
-                    del self.durations[end.turn], self._told[end.turn]
+                if not self._end_counts[end.turn]:
+                    del self.durations[end.turn], self._end_counts[end.turn]
         return touched
 
     def _read_ends(self) -> set[int]:
@@ -324,7 +324,7 @@ class TurnBuilder:
                 self._ends.append(_End(index, turn, took, highest))
                 if turn >= 0:
                     touched.add(turn)
-                    self._told[turn] += 1
+                    self._end_counts[turn] += 1
                     self.durations[turn] = self.durations.get(turn, timedelta(0)) + took
         self._seen = len(self._lines)
         return touched

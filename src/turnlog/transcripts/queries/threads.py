@@ -152,7 +152,7 @@ def build_call(record: CallRecord, lines: Mapping[int, Line], near: Sequence[int
     )
 
 
-def is_told_elsewhere(record: CallRecord, lines: Mapping[int, Line]) -> bool:
+def is_copied_call(record: CallRecord, lines: Mapping[int, Line]) -> bool:
     """Tell whether only a copy of a call has its id, which is then in a line that is folded."""
     return record.id is not None and Place(lines[record.line], record.block).block.id != record.id
 
@@ -281,7 +281,7 @@ class Thread:
             for row, numbers in zip(window, wanted, strict=True):
                 made = calls.get(row.index, ())
                 own = {number: lines[number] for number in numbers}
-                if any(is_told_elsewhere(call, lines) for call in made):
+                if any(is_copied_call(call, lines) for call in made):
                     own |= decode_lines(chapter, row.lines)
                 yield build_message(row, own, made)
 

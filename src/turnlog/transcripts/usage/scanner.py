@@ -235,7 +235,7 @@ class _Scanner:
         self._cwds: dict[str, None] = {}
         self._cwd: object = UNSET
         """Of the line before."""
-        self._told = _NEVER
+        self._cwd_mark = _NEVER
         """How a line says that it was written there, too."""
 
     def take(self, data: bytearray, length: int, is_whole: bool) -> None:
@@ -257,9 +257,9 @@ class _Scanner:
     def _knows_cwd(self, data: bytearray, start: int, end: int) -> bool:
         """Tell whether a line says, in a way that can be told at a glance, the same `cwd` as before."""
         head = data.find(_TYPE, start, start + _HEAD)
-        if data.find(self._told, start, head) >= 0:
+        if data.find(self._cwd_mark, start, head) >= 0:
             return True
-        at = data.find(self._told, max(head, end - _TAIL), end)
+        at = data.find(self._cwd_mark, max(head, end - _TAIL), end)
         # Where nothing is closed but the line's own object, this is one of its own members.
         return at >= 0 and data.find(b"}", at, end) == end - 1
 
@@ -288,7 +288,7 @@ class _Scanner:
                 raise _UnfamiliarError
             self._number += 1
         if cwd is not self._cwd:
-            self._cwd, self._told = cwd, _CWD + _encode(cwd) if isinstance(cwd, str) else _NEVER
+            self._cwd, self._cwd_mark = cwd, _CWD + _encode(cwd) if isinstance(cwd, str) else _NEVER
 
     def finish(self) -> Scan:
         """Return all of it."""
