@@ -23,10 +23,12 @@ from turnlog.errors import ConfigError
 from turnlog.store.account_model import UserRole
 from turnlog.store.model import (
     BLOBS_SETTING,
+    INDEX_SETTING,
     STORE_SETTING,
     ServerPlace,
     StorePlace,
     find_blobs,
+    find_index,
     find_place,
 )
 from turnlog.transcripts.session_files import list_config_dirs
@@ -132,7 +134,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     home: Path = Path()
     """Where turnlog keeps its own data (`TURNLOG_HOME`, else the platform's place for data)."""
     store: ServerPlace | None = None
-    """The server that has the archive (`TURNLOG_STORE`, `TURNLOG_BLOBS`); None for a file in `home`."""
+    """The server that has the archive (`TURNLOG_STORE`, `TURNLOG_BLOBS`, `TURNLOG_INDEX`); None for a file in
+    `home`."""
     config_dirs: tuple[Path, ...] = ()
     """Where Claude Code's own data may be (`CLAUDE_CONFIG_DIR`)."""
     color: bool | None = None
@@ -216,10 +219,11 @@ def _find_data(env: Mapping[str, str]) -> str:
 
 
 def _store(env: Mapping[str, str], home: Path) -> ServerPlace | None:
-    try:
-        find_blobs(env)
-    except ValueError as error:
-        raise ConfigError(str(error), BLOBS_SETTING) from error
+    for setting, find in ((BLOBS_SETTING, find_blobs), (INDEX_SETTING, find_index)):
+        try:
+            find(env)
+        except ValueError as error:
+            raise ConfigError(str(error), setting) from error
     try:
         return find_place(env, home)
     except ValueError as error:

@@ -29,8 +29,8 @@ from turnlog.ingest.services import find_service
 from turnlog.server.notifications import Sent, list_targets, send_test
 from turnlog.store.account_model import UserRole
 from turnlog.store.accounts import find_file, open_accounts
-from turnlog.store.model import LOCAL, StorePlace, find_blob_place, home_of, is_made
-from turnlog.store.opening import check_quickly, find_holder, open_store
+from turnlog.store.model import LOCAL, StorePlace, find_blob_place, find_index_place, home_of, is_made
+from turnlog.store.opening import check_index, check_quickly, find_holder, measure_backlog, open_store
 from turnlog.transcripts.session_files import list_config_dirs, path_text
 
 _LEAST = 64 << 20
@@ -102,6 +102,9 @@ def _check_mode(subject: str, path: Path) -> Finding:
     return Finding(State.OK, subject, path_text(path))
 
 
+_MUCH_BEHIND = 10_000
+
+
 def _check_store(place: StorePlace) -> Iterator[Finding]:
     if not is_made(place):
         yield Finding(State.WARN, "store", "nothing is archived yet; run `turnlog sync`")
@@ -118,6 +121,16 @@ def _check_store(place: StorePlace) -> Iterator[Finding]:
         yield Finding(State.OK, "store", "made by this version; a quick check found no damage")
     if (blobs := find_blob_place(place)) is not None:
         yield Finding(State.OK, "blobs", f"{path_text(str(blobs))} is reachable")
+    if (index := find_index_place(place)) is not None:
+        try:
+            check_index(place)
+        except StoreError as error:
+            yield Finding(State.FAIL, "index", path_text(str(error)))
+            return
+        backlog = measure_backlog(place)
+        behind = 0 if backlog is None else backlog.entries
+        state = State.WARN if behind > _MUCH_BEHIND else State.OK
+        yield Finding(state, "index", f"{path_text(str(index))} is reachable, {behind:,} changes behind")
 
 
 def _check_accounts(place: StorePlace) -> Iterator[Finding]:

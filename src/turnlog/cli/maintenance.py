@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -26,15 +26,15 @@ from turnlog.export.files import restore_session
 from turnlog.export.plain_text import plural
 from turnlog.ingest.captured_files import list_own_files, remove_captures
 from turnlog.ingest.machine import find_in_backups, find_tombstones
-from turnlog.ingest.verification import Subject, check_archive
+from turnlog.ingest.verification import Subject, check_archive, rebuild_index
 from turnlog.shapes import fill
 from turnlog.store.account_backups import back_up_accounts, check_backup, find_copy, restore_store
 from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.accounts import check_accounts
 from turnlog.store.interface import KnownSession, MaintainedStore, Maintenance, find_known
 from turnlog.store.lists import SessionFilter, StoredSession
-from turnlog.store.model import LOCAL, find_blob_place, is_made
-from turnlog.store.opening import measure_blobs, measure_store, open_upgrade
+from turnlog.store.model import LOCAL, StorePlace, find_blob_place, find_index_place, is_made
+from turnlog.store.opening import measure_backlog, measure_blobs, measure_store, open_upgrade
 from turnlog.transcripts.session_files import path_text
 
 
@@ -219,6 +219,77 @@ def blobs_command(output: Output) -> None:
     )
     told = f"{document.blobs}: {document.blob_bytes:,} bytes, {document.store_bytes:,} in the database"
     output.show(document, [terminal.clean_line(told)])
+
+
+class ReindexDocument(Struct, frozen=True, gc=False, kw_only=True):
+    """What `turnlog reindex --json` prints."""
+
+    index: str | None
+    """Where it is; null if it is in the archive itself."""
+    sessions: int
+    backlog: int
+    """How many changes it has yet to learn of."""
+
+
+@click.command(
+    "reindex",
+    epilog="""\b
+Examples:
+  turnlog reindex
+  TURNLOG_INDEX=clickhouse://search.internal:8123/turnlog turnlog reindex
+""",
+)
+@click.option("--force", is_flag=True, help="Empty the index first, even if it is another archive's.")
+@click.option("--dry-run", is_flag=True, help="Only say how much there is to do.")
+@output_options()
+def reindex_command(force: bool, dry_run: bool, output: Output) -> None:
+    """Build the index of texts and usage anew, from the bytes.
+
+    With TURNLOG_INDEX, all that is archived is sent to the index there, newest first, while others go on using
+    the archive; the servers take part, and what was begun goes on after an interruption. Until everything is
+    there, searches and usage are answered by the database. Without it, the archive's own index is made again.
+    """
+    settings = output.settings
+    place = find_index_place(settings.place)
+    if force and place is None:
+        raise terminal.MisuseError("--force is for an index elsewhere (TURNLOG_INDEX)")
+    with open_archive(settings, writing=not dry_run, existing=True) as store:
+        sessions = sum(1 for _ in store.list_known(LOCAL))
+        if not dry_run:
+            with show_progress("Indexing") as tell:
+                if place is None:
+                    rebuild_index(store, LOCAL, tell)
+                else:
+                    _fill_index(store, settings.place, tell, anew=force)
+    backlog = measure_backlog(settings.place)
+    document = ReindexDocument(
+        index=None if place is None else path_text(str(place)),
+        sessions=sessions,
+        backlog=0 if backlog is None else backlog.entries,
+    )
+    where = document.index or "the archive"
+    told = f"{plural(sessions, 'session')} {'to index' if dry_run else 'indexed'} in {where}"
+    if document.backlog:
+        told += f"; {document.backlog:,} changes are still to be sent"
+    output.show(document, [terminal.clean_line(told)])
+    if document.backlog and not dry_run:
+        raise click.exceptions.Exit(terminal.FOUND_PROBLEMS)
+
+
+def _fill_index(
+    store: MaintainedStore, place: StorePlace, tell: Callable[[int, int], object], *, anew: bool
+) -> None:
+    store.maintain(Maintenance.TAKE_OVER if anew else Maintenance.REFILL)
+    most = 0
+
+    def note() -> None:
+        nonlocal most
+        left = measure_backlog(place)
+        most = max(most, 0 if left is None else left.entries)
+        tell(most - (0 if left is None else left.entries), most)
+
+    note()
+    store.maintain(Maintenance.FILL, note)
 
 
 class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):

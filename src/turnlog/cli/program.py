@@ -69,6 +69,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "prune": "Remove all sessions that match, for good.",
             "upgrade": "Upgrade an archive of an earlier version.",
             "blobs": "Move bytes and segments from the database to blobs.",
+            "reindex": "Build the index of texts and usage anew.",
             "validate": "Check session files against the rules of their dialects.",
             "migrate": "Correct stored tool messages that have the wrong parents.",
             "notify": "Test the notifications for sessions that wait or end.",
@@ -105,6 +106,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "verify": "maintenance",
         "upgrade": "maintenance",
         "blobs": "maintenance",
+        "reindex": "maintenance",
     }
 )
 """Where the other commands are."""

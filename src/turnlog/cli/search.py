@@ -249,6 +249,8 @@ def search_command(
     elif page.hits:
         width = output.width if output.is_terminal else None
         output.print(render_hits(page.hits, names, color=output.has_color, width=width))
+    if page.backlog:
+        warn(f"the index is {page.backlog:,} changes behind; what is new may be missing")
     if page.unreadable:
         warn(f"{page.unreadable:,} texts could not be read; run `turnlog verify` for details")
     if not page.hits:

@@ -338,6 +338,17 @@ def repair_session(
     return Checked(tuple(_explain_failure(each, known) for each in left), repaired)
 
 
+def rebuild_index(store: MaintainedStore, scope: Scope, tell: Callable[[int, int], object]) -> None:
+    """Make the index of texts and usage of a store anew, in the store itself."""
+    known = list(store.list_known(scope))
+    store.maintain(Maintenance.CLEAR_TEXTS)
+    for done, session in enumerate(known, 1):
+        repair_session(store, scope, session)
+        tell(done, len(known))
+    store.maintain(Maintenance.RECOUNT)
+    store.maintain()
+
+
 def check_usage(store: MaintainedStore, scope: Scope, *, repair: bool = False) -> Checked:
     """Count all usage anew, compare it with what the store has kept up, and repair that if it is to be."""
     found = _compare_usage(store, scope)

@@ -41,6 +41,7 @@ from turnlog.errors import ServerError
 from turnlog.server.app import build_app
 from turnlog.server.asgi import PAGE
 from turnlog.server.errors import RequestError, encode_failure
+from turnlog.server.filler import FillerProcess
 from turnlog.server.processes import RunningServer, hold_server_lock
 from turnlog.server.requests import ServerContext
 from turnlog.server.security.gate import API_CACHING, SECURITY_HEADERS, Hosts, Limits
@@ -49,7 +50,7 @@ from turnlog.server.security.tokens import TOKEN_FILE, TokenKeeper
 from turnlog.server.sync import FollowerProcess, SyncState
 from turnlog.shapes import fill
 from turnlog.store.accounts import open_accounts
-from turnlog.store.model import StorePlace, home_of
+from turnlog.store.model import StorePlace, find_index_place, home_of
 from turnlog.store.opening import open_store
 
 
@@ -430,6 +431,8 @@ def serve(
             )
             if options.follows:
                 stack.enter_context(FollowerProcess(place, syncing, env))
+            if find_index_place(place) is not None:
+                stack.enter_context(FillerProcess(place, env))
             path = f"/open?key={keeper.create_key()}"
             on_ready(Ready(url=url, open_path=path, token_file=os.fspath(home / TOKEN_FILE), port=port))
 

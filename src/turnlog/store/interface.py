@@ -153,8 +153,23 @@ class Maintenance(StrEnum):
     """Empty what is searched, for `rewrite` to write it anew; what hooks delivered is there at once."""
     MOVE = "move"
     """Move bytes and segments from tables to blobs, where there are any, and delete blobs of no more use."""
+    FILL = "fill"
+    """Send to an index elsewhere what it has yet to learn."""
+    REFILL = "refill"
+    """Have everything sent to it once more, over what it has."""
+    TAKE_OVER = "take-over"
+    """The same, but empty it before, even if it is another archive's."""
     RECOUNT = "recount"
     """Count all usage anew from what is known of answers, by the price list that is installed."""
+
+
+class Backlog(Struct, frozen=True, gc=False):
+    """What an index elsewhere has yet to learn."""
+
+    entries: int
+    """How many changes; no more than a hundred thousand are counted."""
+    oldest_ns: int | None
+    """When the first of them was made; None without any."""
 
 
 class FileCounts(Struct, frozen=True, gc=False, kw_only=True):
@@ -315,7 +330,9 @@ class Store(KnownSessionSource, PeopleStore, Protocol):
     def maintain(
         self, work: Maintenance = Maintenance.SETTLE, between: Callable[[], object] = lambda: None
     ) -> bool:
-        """Do some work on the store as a whole; return False if its files are in use, and cannot be purged.
+        """Do some work on the store as a whole.
+
+        Return False if its files are in use and cannot be purged, or the index cannot be reached to be filled.
 
         What is settled is so piece by piece, each in a short transaction, with `between` called between them.
         """

@@ -253,7 +253,9 @@ BLOBS_SETTING = "TURNLOG_BLOBS"
 """That of where such a store keeps bytes and segments, unless in its tables."""
 GRACE_SETTING = "TURNLOG_BLOBS_GRACE"
 """That of for how many hours blobs stay that nothing refers to any more."""
-PLACE_SETTINGS = STORE_SETTING, BLOBS_SETTING, GRACE_SETTING
+INDEX_SETTING = "TURNLOG_INDEX"
+"""That of where such a store has its index of texts and usage, unless in its tables."""
+PLACE_SETTINGS = STORE_SETTING, BLOBS_SETTING, GRACE_SETTING, INDEX_SETTING
 
 ARCHIVE_SCHEMA = "turnlog_archive"
 """Where a server has the archive."""
@@ -261,8 +263,7 @@ ACCOUNTS_SCHEMA = "turnlog_accounts"
 """Where a server has the accounts."""
 
 _SCHEMES = "postgresql", "postgres"
-_REMOVED = {"clickhouse": "ClickHouse", "clickhouses": "ClickHouse", "chdb": "ClickHouse"}
-"""Engines that earlier versions had, likewise."""
+_INDEX_SCHEMES = "clickhouse", "clickhouses", "chdb"
 
 
 class BlobPlace(Struct, frozen=True):
@@ -279,6 +280,17 @@ class BlobPlace(Struct, frozen=True):
         return f"s3://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.scheme == "s3" else self.address
 
 
+class IndexPlace(Struct, frozen=True):
+    """Where a store on a server has texts searched and answers added up, instead of in its tables."""
+
+    address: str
+    """`clickhouse://host:8123/database`, with TLS `clickhouses://`; it may hold a password."""
+
+    def __str__(self) -> str:
+        """Return the address as it may be shown: without a password."""
+        return _hide_password(self.address)
+
+
 class ServerPlace(Struct, frozen=True):
     """A store on a database server."""
 
@@ -289,12 +301,18 @@ class ServerPlace(Struct, frozen=True):
     """Which has the tables."""
     blobs: BlobPlace | None = None
     """None if the tables have everything."""
+    index: IndexPlace | None = None
+    """Where texts are searched and answers added up; None if that is in the tables, too."""
 
     def __str__(self) -> str:
         """Return the address as it may be shown: without a password."""
-        parts = urlsplit(self.address)
-        user, at, host = parts.netloc.rpartition("@")
-        return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+        return _hide_password(self.address)
+
+
+def _hide_password(address: str) -> str:
+    parts = urlsplit(address)
+    user, at, host = parts.netloc.rpartition("@")
+    return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
 
 
 StorePlace = Path | ServerPlace
@@ -311,6 +329,11 @@ def find_blob_place(place: StorePlace) -> BlobPlace | None:
     return place.blobs if isinstance(place, ServerPlace) else None
 
 
+def find_index_place(place: StorePlace) -> IndexPlace | None:
+    """Return where a store has its index, if that is elsewhere."""
+    return place.index if isinstance(place, ServerPlace) else None
+
+
 def is_made(place: StorePlace) -> bool:
     """Tell whether there is a store: a file is there or not, and a server is asked when it is opened."""
     return isinstance(place, ServerPlace) or place.exists()
@@ -322,10 +345,10 @@ def parse_address(address: str, home: Path) -> ServerPlace:
         scheme = urlsplit(address).scheme
     except ValueError as error:
         raise ValueError("Expected the address of a database server, got something else") from error
-    if scheme in _REMOVED:
+    if scheme in _INDEX_SCHEMES:
         raise ValueError(
-            f"This version keeps no archives in {_REMOVED[scheme]}: write the files out with the last one that "
-            "does (`turnlog export --raw`), and `turnlog sync` them here; docs/team.md says how"
+            f"An archive is on postgresql://…; ClickHouse has its index ({INDEX_SETTING}). One that an earlier "
+            "version kept there is written out by that (`turnlog export --raw`), and synced here; docs/team.md"
         )
     if scheme not in _SCHEMES:
         known = " or ".join(f"{name}://…" for name in _SCHEMES)
@@ -338,7 +361,9 @@ def parse_address(address: str, home: Path) -> ServerPlace:
 def find_place(env: Mapping[str, str], home: Path) -> ServerPlace | None:
     """Return the place on a server that the environment names, None if it names none; raises `ValueError`."""
     address = env.get(STORE_SETTING)
-    return replace(parse_address(address, home), blobs=find_blobs(env)) if address else None
+    if not address:
+        return None
+    return replace(parse_address(address, home), blobs=find_blobs(env), index=find_index(env))
 
 
 def find_blobs(env: Mapping[str, str]) -> BlobPlace | None:
@@ -360,6 +385,20 @@ def find_blobs(env: Mapping[str, str]) -> BlobPlace | None:
     return BlobPlace(address, hours)
 
 
+def find_index(env: Mapping[str, str]) -> IndexPlace | None:
+    """Return where the environment says that the index is; raises `ValueError`, which does not repeat it."""
+    address = env.get(INDEX_SETTING)
+    if not address:
+        return None
+    if not env.get(STORE_SETTING):
+        raise ValueError(
+            f"An archive in a file has its index there; another one needs {STORE_SETTING}=postgresql://…"
+        )
+    if address.partition("://")[0] not in _INDEX_SCHEMES:
+        raise ValueError("Expected an address such as clickhouse://host:8123/database, got something else")
+    return IndexPlace(address)
+
+
 def name_place(env: Mapping[str, str], place: StorePlace) -> dict[str, str]:
     """Return an environment in which `find_place` finds a place: it may hold a password, and arguments show."""
     named = {name: value for name, value in env.items() if name not in PLACE_SETTINGS}
@@ -367,4 +406,6 @@ def name_place(env: Mapping[str, str], place: StorePlace) -> dict[str, str]:
         named[STORE_SETTING] = place.address
         if place.blobs is not None:
             named |= {BLOBS_SETTING: place.blobs.address, GRACE_SETTING: str(place.blobs.grace_hours)}
+        if place.index is not None:
+            named[INDEX_SETTING] = place.index.address
     return named

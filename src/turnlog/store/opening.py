@@ -13,8 +13,8 @@ from turnlog.store.catalogue.engine import Engine, Upgrade
 from turnlog.store.catalogue.feed import Lease
 from turnlog.store.catalogue.sqlite_engine import FileUpgrade, SqliteEngine, find_in_copy, find_writer
 from turnlog.store.catalogue.store import CatalogueSharding, CatalogueStore
-from turnlog.store.interface import Backup, MaintainedStore, Sharding
-from turnlog.store.model import Scope, ServerPlace, StorePlace
+from turnlog.store.interface import Backlog, Backup, MaintainedStore, Sharding
+from turnlog.store.model import Scope, ServerPlace, StorePlace, find_index_place
 
 _DUMP = b"PGDMP"
 """How copies begin that `pg_dump` makes."""
@@ -58,6 +58,24 @@ def measure_blobs(place: StorePlace) -> int:
     engine = find_engine(place, read_only=True)
     with closing(engine.database):
         return 0 if engine.blobs is None else int(engine.blobs.measure())
+
+
+def measure_backlog(place: StorePlace) -> Backlog | None:
+    """Return what an index elsewhere has yet to learn; None if the store has its index itself."""
+    if find_index_place(place) is None:
+        return None
+    engine = find_engine(place, read_only=True)
+    with closing(engine.database):
+        found: Backlog = engine.database.read(import_module("turnlog.store.catalogue.outbox").measure_backlog)
+        return found
+
+
+def check_index(place: StorePlace) -> None:
+    """Raise `StoreError` if the index of a store cannot be reached, or is of another archive."""
+    engine = find_engine(place)
+    with closing(engine.database):
+        if engine.remote is not None:
+            engine.database.read(engine.remote.check_reachable)
 
 
 def check_quickly(place: StorePlace) -> list[str]:

@@ -333,6 +333,8 @@ class Hits(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `cursor` to continue; None at the end."""
     unreadable: int
     """Texts that may be hits, but could not be read: the archive is damaged."""
+    index_backlog: int
+    """How many changes an index elsewhere has yet to learn of: what is new may be missing."""
 
 
 _ESCAPE = re.compile(
@@ -402,7 +404,7 @@ async def search(
         if requester.caller.kind is not CallerKind.OPERATOR:
             owners = await to_thread.run_sync(_note_found, requester, page)
         items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
-        return Hits(items=items, next=page.next, unreadable=page.unreadable)
+        return Hits(items=items, next=page.next, unreadable=page.unreadable, index_backlog=page.backlog)
     except SearchCancelledError:
         raise RequestError(503, "too_slow", "The search took too long; narrow it down") from None
     finally:

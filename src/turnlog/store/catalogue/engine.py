@@ -8,7 +8,7 @@ sessions are shared. Else what was made private since then would be shared again
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from turnlog.store.catalogue.database import Connection, Database, OnProgress, p
 from turnlog.store.catalogue.deletion import add_tombstone, list_tombstones
 from turnlog.store.catalogue.feed import Lease, renew_epoch
 from turnlog.store.catalogue.people import list_access, list_machines, list_misjudged, list_rules
+from turnlog.store.catalogue.usage import SumCells
 from turnlog.store.interface import (
     Backup,
     ChangeListener,
@@ -31,6 +32,19 @@ from turnlog.store.interface import (
 from turnlog.store.model import LOCAL, Machine, ProjectRule, Scope, SessionAccess, StorePlace, Visibility
 from turnlog.store.search.index import TextIndex
 from turnlog.transcripts.segments import SEGMENT
+
+
+class RemoteIndex(Protocol):
+    """An index outside the database; raises `LostStoreError` if it cannot be reached."""
+
+    def fill(self, connection: Connection) -> bool:
+        """Send a piece of what it has yet to learn; return whether there was any."""
+
+    def check_reachable(self, connection: Connection) -> None:
+        """Raise `StoreError` if it cannot be asked, or is of another archive."""
+
+    def refill(self, connection: Connection, *, anew: bool) -> None:
+        """Have everything sent that there is; `anew` empties it before that, whatever is in it."""
 
 
 class Engine(Protocol):
@@ -47,6 +61,18 @@ class Engine(Protocol):
     @property
     def blobs(self) -> Any:
         """The `BlobKeeper`; None if the tables have everything."""
+
+    @property
+    def sum_cells(self) -> SumCells:
+        """What adds up answers."""
+
+    @property
+    def note_usage(self) -> Callable[[Connection, Iterable[int]], object] | None:
+        """What is told of sessions whose usage has changed, within the transaction; None if nobody is."""
+
+    @property
+    def remote(self) -> RemoteIndex | None:
+        """The index, if it is elsewhere."""
 
     def listen(self) -> ChangeListener | None:
         """Return what tells of changes whoever writes them; None where one has to look for them."""

@@ -153,6 +153,16 @@ def _list_texts(deliveries: Iterable[tuple[int, HookDelivery]]) -> Iterator[Text
             yield build_text(number, ordinal, passage, delivery.received_ns // 1000)
 
 
+def list_delivery_texts(connection: Connection, numbers: Iterable[int]) -> Iterator[tuple[str, TextFact]]:
+    """Yield what is searched of some deliveries, as far as they are there, each with its owner."""
+    columns = ", ".join(f"d.{name}" for name in _NAMES)
+    query = f"SELECT d.owner, {columns} FROM hook_deliveries AS d WHERE d.id IN @@ints(?) ORDER BY d.id"
+    for owner, *row in connection.execute(query, ([*numbers],)):
+        delivery = _unpack(tuple(row))
+        for text in _list_texts([(delivery.id or 0, delivery)]):
+            yield owner, text
+
+
 def _digest(delivery_id: str) -> bytes:
     return blake2b(pack_text(delivery_id), digest_size=16).digest()
 

@@ -18,6 +18,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,17 @@ from turnlog.store.account_model import CarriedAccounts
 from turnlog.store.accounts import ACCOUNT_STEPS
 from turnlog.store.blobs import BlobReader, open_blobs
 from turnlog.store.catalogue.blobs import BlobKeeper, create_blob_tables
-from turnlog.store.catalogue.database import OnProgress, Steps
+from turnlog.store.catalogue.database import Connection, OnProgress, Steps
 from turnlog.store.catalogue.engine import (
     CarriedState,
+    RemoteIndex,
     carry_over,
     list_backups,
     read_carried_state,
     record_backup,
 )
 from turnlog.store.catalogue.feed import Lease, find_holder
+from turnlog.store.catalogue.outbox import add_usage, create_outbox
 from turnlog.store.catalogue.postgres import (
     FORMER_SCHEMA,
     LOCKS,
@@ -56,8 +59,17 @@ from turnlog.store.catalogue.postgres import (
 from turnlog.store.catalogue.schema import STEPS
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerServer, check_facts, copy_facts, mark_state
+from turnlog.store.catalogue.usage import SumCells, sum_cells
 from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
-from turnlog.store.model import ACCOUNTS_SCHEMA, ARCHIVE_SCHEMA, BLOBS_SETTING, Scope, ServerPlace
+from turnlog.store.model import (
+    ACCOUNTS_SCHEMA,
+    ARCHIVE_SCHEMA,
+    BLOBS_SETTING,
+    INDEX_SETTING,
+    IndexPlace,
+    Scope,
+    ServerPlace,
+)
 from turnlog.store.search.postgres import PostgresTextIndex
 
 _COPY = re.compile(r"^COPY \S+ \((.*?)\) FROM stdin;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -90,10 +102,18 @@ def create_text_tables(connection: Any) -> None:
 POSTGRES_STEPS = Steps(
     STEPS.subject,
     (*STEPS.migrations, create_text_tables),
-    refused={create_blob_tables.__name__: f"{{}} has bytes in blobs; {BLOBS_SETTING} must say where"},
+    refused={
+        create_blob_tables.__name__: f"{{}} has bytes in blobs; {BLOBS_SETTING} must say where",
+        create_outbox.__name__: f"{{}} has its index elsewhere; {INDEX_SETTING} must say where",
+    },
 )
-BLOB_STEPS = replace(POSTGRES_STEPS, migrations=(*POSTGRES_STEPS.migrations, create_blob_tables), refused={})
-"""Those of an archive that has blobs: from the first of them on, whoever knows of none is refused."""
+
+
+def list_steps(place: ServerPlace) -> Steps:
+    """Return the steps of an archive: with blobs, or an index elsewhere, whoever knows of none is refused."""
+    more = [create_blob_tables] if place.blobs is not None else []
+    more += [create_outbox] if place.index is not None else []
+    return replace(POSTGRES_STEPS, migrations=(*POSTGRES_STEPS.migrations, *more))
 
 
 class PostgresEngine:
@@ -102,11 +122,31 @@ class PostgresEngine:
     def __init__(self, place: ServerPlace, *, read_only: bool = False) -> None:
         self.place = place
         self.address = place.address
-        self.index = PostgresTextIndex()
         self.database = _open(place, read_only=read_only)
+        self._sweeps: list[Callable[[], bool | None]] = []
+        """What removes elsewhere what was deleted; False if that is in use."""
+        self.index: PostgresTextIndex = PostgresTextIndex()
+        self.sum_cells: SumCells = sum_cells
+        self.note_usage: Callable[[Connection, Iterable[int]], object] | None = None
+        self.remote: RemoteIndex | None = None
+        if place.index is not None:
+            self._index_elsewhere(place.index)
         self.blobs: BlobKeeper | None = None
         if place.blobs is not None and self.database.blobs is not None:
             self.blobs = BlobKeeper(place.blobs, self.database.blobs, self.database)
+            self._sweeps.append(self.blobs.sweep)
+
+    def _index_elsewhere(self, place: IndexPlace) -> None:
+        server = import_module("turnlog.store.clickhouse").ClickHouse(place.address)
+        index = import_module("turnlog.store.search.clickhouse").ClickHouseTextIndex(server, self.database)
+        self.index, self.remote, self.note_usage = index, index, add_usage
+        self.sum_cells = import_module("turnlog.store.clickhouse_usage").ClickHouseUsage(server).sum_cells
+
+        def sweep() -> bool:
+            self.database.write(index.forget)
+            return bool(server.scrub())
+
+        self._sweeps.append(sweep)
 
     def listen(self) -> ChangeListener:
         """Return what tells of changes, whoever writes them."""
@@ -133,9 +173,9 @@ class PostgresEngine:
                     driver.execute(f"VACUUM (FULL, ANALYZE) {table}".encode())
                 except psycopg.errors.LockNotAvailable:
                     is_done = False
-        if self.blobs is not None:
+        for sweep in self._sweeps:
             try:
-                self.blobs.sweep()
+                is_done = sweep() is not False and is_done
             except LostStoreError:
                 is_done = False
         return is_done
@@ -207,8 +247,7 @@ class PostgresEngine:
     def check_backup(self, source: Path) -> None:
         """Raise `StoreError` for a file that is no backup of a store, damaged, or of a newer version."""
         steps = (row["name"] for row in _read_table(source, "migrations") if row["is_additive"] == "0")
-        known = POSTGRES_STEPS if self.place.blobs is None else BLOB_STEPS
-        if unknown := known.list_unknown(steps, str(source)):
+        if unknown := list_steps(self.place).list_unknown(steps, str(source)):
             raise NewerStoreError(
                 f"{source} was made by a newer version of turnlog (it has {', '.join(unknown)})"
             )
@@ -277,9 +316,8 @@ class PostgresEngine:
 
 def _open(place: ServerPlace, *, read_only: bool = False) -> PostgresDatabase:
     blobs = None if place.blobs is None else BlobReader(open_blobs(place.blobs))
-    steps = POSTGRES_STEPS if blobs is None else BLOB_STEPS
     return PostgresDatabase(
-        place.address, place.schema, steps, read_only=read_only, has_views=True, blobs=blobs
+        place.address, place.schema, list_steps(place), read_only=read_only, has_views=True, blobs=blobs
     )
 
 

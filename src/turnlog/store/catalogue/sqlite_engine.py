@@ -50,6 +50,7 @@ from turnlog.store.catalogue.sqlite import (
 )
 from turnlog.store.catalogue.store import CatalogueStore
 from turnlog.store.catalogue.upgrade import FormerFile, check_facts, copy_facts, mark_state
+from turnlog.store.catalogue.usage import sum_cells
 from turnlog.store.interface import Backup, Flaw, Forgotten, Restored
 from turnlog.store.model import Scope
 from turnlog.store.search.sqlite import SqliteTextIndex
@@ -103,6 +104,9 @@ class SqliteEngine:
     """A store in a file."""
 
     blobs = None
+    sum_cells = staticmethod(sum_cells)
+    note_usage = None
+    remote = None
 
     def __init__(self, path: Path, *, read_only: bool = False, options: Options | None = None) -> None:
         self.path = path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from msgspec.structs import replace
 
-from turnlog.errors import StoreError
+from turnlog.errors import LostStoreError, StoreError
 from turnlog.store.batch import Derived, SessionBatch, TextFact
 from turnlog.store.catalogue import deletion, hooks, lists, people
 from turnlog.store.catalogue.archive import CatalogueArchive, LineReader, repair_frames
@@ -51,7 +52,7 @@ from turnlog.store.lists import (
     sort_projects,
 )
 from turnlog.store.model import Machine, ProjectRule, Scope, SessionAccess, SourceKind, Visibility
-from turnlog.store.search.index import IndexSharding, ShardBuilder
+from turnlog.store.search.index import IndexSharding, ShardBuilder, search_texts
 from turnlog.store.search.language import Query
 from turnlog.store.search.paging import Cancelled, SearchOrder, SearchPage
 from turnlog.store.search.text_context import CatalogueTextRows
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from turnlog.store.catalogue.blobs import BlobKeeper
     from turnlog.transcripts.queries.sessions import SessionActions
 
+logger = logging.getLogger("turnlog.store")
 T = TypeVar("T")
 Given = TypeVarTuple("Given")
 
@@ -262,7 +264,7 @@ class CatalogueStore:
 
     def read_usage(self, scope: Scope) -> StoredUsage:
         """Return what sessions used and cost, each answer once, whichever of them came first."""
-        kept = CatalogueUsage(self._database, self._segments, scope)
+        kept = CatalogueUsage(self._database, self._segments, scope, self._engine.sum_cells)
         if scope.viewer is not None and scope.viewer.session is not None:
             # Who sees a session by its key sees less than the answers were elected among.
             return RecountedUsage(self, scope, version_of=kept.find_version)
@@ -290,7 +292,8 @@ class CatalogueStore:
 
         def work(connection: Connection) -> SearchPage:
             rows = CatalogueTextRows(connection, scope, self._segments)
-            return self._index.search(
+            return search_texts(
+                self._index,
                 connection,
                 rows,
                 LineReader(self._archive, connection, scope).read,
@@ -326,7 +329,15 @@ class CatalogueStore:
                 self._blobs.collect()
         elif work is Maintenance.PURGE:
             return self._engine.purge()
+        elif work is Maintenance.REFILL or work is Maintenance.TAKE_OVER:
+            remote, anew = self._engine.remote, work is Maintenance.TAKE_OVER
+            if remote is None:
+                raise StoreError("This archive has its index itself")
+            self._database.write(lambda connection: remote.refill(connection, anew=anew))
+        elif work is Maintenance.FILL:
+            return self._fill(between)
         else:
+            self._fill(between)
             is_new = False
             while (piece := self._database.write(self._index.settle)) is not None:
                 is_new = piece
@@ -335,6 +346,15 @@ class CatalogueStore:
             if words is not None:
                 self._database.write(lambda connection: self._index.write_words(connection, words))
             self._engine.settle(is_new=is_new)
+        return True
+
+    def _fill(self, between: Callable[[], object]) -> bool:
+        try:
+            while self._engine.remote is not None and self._database.write(self._engine.remote.fill):
+                between()
+        except LostStoreError as error:
+            logger.warning("The index is not filled just now: %s", error)
+            return False
         return True
 
     def close(self) -> None:
@@ -498,7 +518,7 @@ class CatalogueStore:
         """Write what answers may follow from, which are counted at the end."""
 
         def whole(connection: Connection) -> T:
-            usage = UsageKeeper(connection, self._segments, self._charger)
+            usage = UsageKeeper(connection, self._segments, self._charger, self._engine.note_usage)
             done = work(connection, usage)
             if usage.is_stale:
                 lock_feed(connection)

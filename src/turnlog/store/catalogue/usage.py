@@ -10,7 +10,7 @@ are added up again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
@@ -61,8 +61,12 @@ _SUMS = ", ".join(f"sum(r.{name})" for name in AMOUNTS)
 _CELLS = f"""
 SELECT {{columns}}, min(r.slot), {_SUMS}, min(r.first), max(r.last)
 FROM usage_rollup AS r JOIN usage_groups AS g ON g.id = r.grp JOIN sessions AS e ON e.id = g.session
-WHERE e.owner = ? AND g.audience <> 2 GROUP BY {{groups}}
+WHERE e.owner = ? AND g.audience <> 2 {{where}} GROUP BY {{groups}}
 """
+SumCells = Callable[[Connection, Scope, Detail], list[Row]]
+"""Adds up answers, as `sum_cells` does."""
+Limits = tuple[int | None, int | None]
+"""The first and the last quarter of an hour."""
 _ANSWERS = """
 SELECT grp, message_id, time, flags, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches,
     cost, saved
@@ -95,27 +99,18 @@ ORDER BY a.message_id, a.output, e.key DESC
 class CatalogueUsage:
     """The usage of one owner's sessions."""
 
-    def __init__(self, database: Database, segments: SegmentCache, scope: Scope) -> None:
+    def __init__(self, database: Database, segments: SegmentCache, scope: Scope, sum_cells: SumCells) -> None:
         self._database = database
         self._segments = segments
         self._scope = scope
+        self._sum_cells = sum_cells
 
     def list_cells(self, detail: Detail = FULL) -> list[UsageCell]:
         """Return what answers used, added up where they are as far as nobody has to tell them apart."""
-        told_apart = detail.fields | _ALWAYS
 
         def work(connection: Connection) -> list[UsageCell]:
-            period, values = _build_period(connection, detail)
-            columns = [period, *(column if name in told_apart else "NULL" for name, column in _FIELDS.items())]
-            groups = [str(at) for at, column in enumerate(columns, 1) if column != "NULL"]
-            homes = dict(self._list_homes(connection)) if "home" in told_apart else {None: _NO_HOME}
-            query, given = _CELLS.replace("{columns}", ", ".join(columns)), (*values, self._scope.owner)
-            try:
-                rows = connection.execute(query.replace("{groups}", ", ".join(groups)), given)
-            except StoreError:  # a sum that no column can hold: then nothing is added up
-                rows = connection.execute(
-                    query.replace("{groups}", ", ".join((*groups, "r.grp", "r.slot"))), given
-                )
+            rows = self._sum_cells(connection, self._scope, detail)
+            homes = dict(self._list_homes(connection)) if "home" in detail.fields else {None: _NO_HOME}
             texts, most = _Texts(), len(AMOUNTS)
             return [
                 build_stored_cell(
@@ -206,17 +201,41 @@ class CatalogueUsage:
             yield number, Home(key, texts[project], unpack_text(title), person, texts[origin])
 
 
-def _build_period(connection: Connection, detail: Detail) -> tuple[str, list[int]]:
+def sum_cells(
+    connection: Connection, scope: Scope, detail: Detail, sessions: Sequence[int] | None = None
+) -> list[Row]:
+    """Return what answers come to, of all sessions or of some, in as few rows as `detail` can do with.
+
+    A row has the period, the number of the session, what its lines call it, model, agent, skill, MCP server and
+    terms, those that are told apart, then the first quarter of an hour, the sums, the first and the last time.
+    """
+    [limits] = connection.execute(_SLOTS)
+    period, values = build_period(detail, limits, "r.slot", "({} + {}) / {}")
+    told_apart = detail.fields | _ALWAYS
+    columns = [period, *(column if name in told_apart else "NULL" for name, column in _FIELDS.items())]
+    groups = [str(at) for at, column in enumerate(columns, 1) if column != "NULL"]
+    where = "" if sessions is None else "AND e.id IN @@ints(?)"
+    query = _CELLS.replace("{columns}", ", ".join(columns)).replace("{where}", where)
+    given = (*values, scope.owner) if sessions is None else (*values, scope.owner, [*sessions])
+    try:
+        return connection.execute(query.replace("{groups}", ", ".join(groups)), given)
+    except StoreError:  # a sum that no column can hold: then nothing is added up
+        return connection.execute(query.replace("{groups}", ", ".join((*groups, "r.grp", "r.slot"))), given)
+
+
+def build_period(detail: Detail, limits: Limits, slot: str, divide: str) -> tuple[str, list[int]]:
     """Return what is the same for all quarters of an hour that may be added up, with the values that it has."""
-    [(first, last)] = connection.execute(_SLOTS)
-    stretches = [] if first is None else detail.list_stretches(first, last)
+    first, last = limits
+    stretches = [] if first is None or last is None else detail.list_stretches(first, last)
     if not stretches:
         return "NULL", []
     cases, values = "", list[int]()
     for each in reversed(stretches):
-        cases += " WHEN r.slot >= ? THEN " + ("-r.slot" if each.length == 1 else "(r.slot + ?) / ?")
+        cases += f" WHEN {slot} >= ? THEN " + (
+            f"-{slot}" if each.length == 1 else divide.format(slot, "?", "?")
+        )
         values += (each.start,) if each.length == 1 else (each.start, each.ahead, each.length)
-    return f"CASE{cases} ELSE -r.slot END", values
+    return f"CASE{cases} ELSE -{slot} END", values
 
 
 class _Texts(dict[bytes | None, Any]):
@@ -304,10 +323,18 @@ class _Answer(Struct, frozen=True, gc=False):
 class UsageKeeper:
     """Keeps the tables of usage up, for one transaction."""
 
-    def __init__(self, connection: Connection, segments: SegmentCache, charger: Charger) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        segments: SegmentCache,
+        charger: Charger,
+        on_change: Callable[[Connection, Iterable[int]], object] | None = None,
+    ) -> None:
+        """Take a transaction; `on_change` is told of the sessions whose usage is another one at its end."""
         self._connection = connection
         self._segments = segments
         self._charger = charger
+        self._on_change = on_change
         self._groups: dict[int, dict[tuple[Any, ...], int]] = {}
         """The numbers of groups, by session."""
         self._noted: list[tuple[int, Iterable[_Said], bool]] = []
@@ -365,19 +392,25 @@ class UsageKeeper:
             query = "SELECT message_id FROM shared_answers WHERE session = ?"
             for (message,) in self._connection.execute(query, (session,)):
                 stale.setdefault(unpack_text(message), {})
+        changed = {session for session, *_ in self._noted} | self._moved
         self._noted.clear()
         self._moved.clear()
         left = iter(stale.items())
         concerned: set[int] = set()
         while some := dict(islice(left, _AT_ONCE)):  # a part at a time: a long session has many
-            concerned |= self._settle(some)
+            concerned |= self._settle(some, changed)
+        if changed and self._on_change is not None:
+            self._on_change(self._connection, changed)
         if concerned:
             # Row by row: before a statement of several rows SQLite has the search index write what it holds.
             query = "UPDATE sessions SET counted = counted + 1 WHERE id = ?"
             self._connection.change_many(query, [(session,) for session in sorted(concerned)])
 
-    def _settle(self, stale: Mapping[str, dict[int, list[_Said]]]) -> set[int]:
-        """Elect some answers anew; return the sessions of which others have changed."""
+    def _settle(self, stale: Mapping[str, dict[int, list[_Said]]], changed: set[int]) -> set[int]:
+        """Elect some answers anew; return the sessions of which others have changed.
+
+        Those in whose usage they are counted, or were, are added to `changed`.
+        """
         places = {message: (hash_text(message), pack_text(message)) for message in stale}
         kept, homes = self._list_kept(places)
         shared = {message: set(sessions) for message, sessions in homes.items()}
@@ -401,6 +434,7 @@ class UsageKeeper:
             after = [self._pack(answer) for answer in elected[message]]
             there = {each.cells for each in before}
             gone += [each for each in before if each.cells not in after]
+            changed.update(each.group[0] for each in elected[message])
             place = places[message]
             new += [(*place, *cells) for cells in after if cells not in there]
             sessions = {session for session, some in said.items() if some}
@@ -410,6 +444,7 @@ class UsageKeeper:
             telling, known = sessions if len(sessions) > 1 else set(), shared.get(message, set())
             gathered += [(*place, session) for session in telling - known]
             left += [(*place, session) for session in known - telling]
+        changed.update(each.session for each in gone)
         execute, change_many = self._connection.execute, self._connection.change_many
         if gathered:
             change_many("INSERT INTO shared_answers VALUES (?, ?, ?)", gathered)

@@ -102,8 +102,9 @@ class Writer:
         self._usage = usage
         self._changes: dict[tuple[int, int], dict[str, Any]] = {}
         """Columns of sessions that are still to be written, by their numbers and the revisions they were in."""
-        self._texts: list[tuple[int, Iterable[TextFact] | IndexedTexts | None]] = []
-        """What is still to be written of generations; None for one whose texts are to be deleted."""
+        self._texts: list[tuple[int, int, Iterable[TextFact] | IndexedTexts | None]] = []
+        """What is still to be written of generations from a line on; None for one whose texts are to be
+        deleted."""
         self.sealed: list[str] = []
         """Sources with bytes that the database had already, and that are in frames of full size now."""
 
@@ -167,7 +168,7 @@ class Writer:
             WHERE s.owner = ? AND s.source = ? AND g.generation = ?
             """
             for (number,) in execute(query, (scope.owner, source, generation)):
-                self._texts += (number, None), (number, facts)
+                self._texts += (number, 0, None), (number, 0, facts)
         self._write_texts()
         if derived is not None:
             for (number,) in execute("SELECT id FROM sources WHERE session = ?", (session,)):
@@ -379,7 +380,7 @@ class Writer:
         if tail.has_sealed:
             self.sealed.append(batch.source)
         if known is not None and not goes_on:
-            self._texts.append((known.generation, None))  # only the newest generation is searched
+            self._texts.append((known.generation, 0, None))  # only the newest generation is searched
         self._note_texts(generation, batch, is_new=not goes_on)
         after = (
             batch.length,
@@ -398,9 +399,9 @@ class Writer:
 
     def _note_texts(self, generation: int, batch: SourceBatch, *, is_new: bool = False) -> None:
         if batch.texts_from == 0 and not is_new:
-            self._texts.append((generation, None))
+            self._texts.append((generation, 0, None))
         if batch.texts_from is not None:
-            self._texts.append((generation, batch.indexed or batch.texts))
+            self._texts.append((generation, batch.texts_from, batch.indexed or batch.texts))
 
     def _write_texts(self, batches: Sequence[SessionBatch] = ()) -> None:
         """Write the texts of all batches, one behind the other: an index takes many at once best."""
@@ -409,14 +410,14 @@ class Writer:
                 self._get_sharding().take_over(self._connection, batch.shard)
         sources = (source for batch in batches for source in batch.sources)
         unwanted = {id(each.indexed): each.indexed for each in sources if each.indexed is not None}
-        for generation, texts in self._texts:
+        for generation, start, texts in self._texts:
             if texts is None:
                 self._index.delete(self._connection, [generation])
             elif isinstance(texts, IndexedTexts):
                 self._get_sharding().write(self._connection, generation, texts)
                 del unwanted[id(texts)]
             else:
-                self._index.write(self._connection, generation, texts)
+                self._index.write(self._connection, generation, texts, start=start)
         for indexed in unwanted.values():  # of files that were not written
             self._get_sharding().discard(self._connection, indexed)
         self._texts.clear()

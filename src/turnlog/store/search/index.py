@@ -7,17 +7,34 @@ if the term is in the text. What stands around a text is looked up by `TextRows`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
 from math import log
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.store.batch import IndexedTexts, TextFact
 from turnlog.store.model import Scope
 from turnlog.store.search.language import And, Node, Or, Query, Term
+from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.normal_form import is_spaceless, normalise
-from turnlog.store.search.paging import Counts, Proposal, SearchOrder, SearchPage
+from turnlog.store.search.paging import (
+    Cancelled,
+    Candidate,
+    Counts,
+    Cursor,
+    Proposal,
+    SearchOrder,
+    SearchPage,
+    TextKey,
+    TextReader,
+    collect_page,
+    decode_cursor,
+    stop_if,
+)
 from turnlog.store.search.texts import OVERLAP, Tokens, index_form, pair_characters, term_tokens
 from turnlog.transcripts.hooks import HookDelivery
 from turnlog.transcripts.segments import CallRecord, MessageRecord
@@ -246,6 +263,78 @@ ReadBytes = Callable[[int, int, int], bytes]
 """As `Archive.read`, by the engine's number of a generation, where bytes begin and how many they are."""
 
 
+class TextWalk(Protocol):
+    """One query's way through the texts of an owner, newest first, as far as a viewer may see them."""
+
+    @property
+    def around(self) -> Surroundings:
+        """Tells where texts stand."""
+
+    @property
+    def texts(self) -> int:
+        """How many texts there were to choose from so far, for ranking."""
+
+    @property
+    def backlog(self) -> int:
+        """How many changes the index has yet to learn of."""
+
+    def propose(self, before: TextKey | None) -> Iterator[Proposal]:
+        """Yield texts that may match and come behind `before`, in order."""
+
+
+class Surroundings(Protocol):
+    """What `text_context.TextContext` does with a proposal."""
+
+    def build(self, proposal: Proposal) -> Candidate | None:
+        """Return a text with where it stands; None if filters leave it out."""
+
+
+def search_texts(
+    index: TextIndex,
+    connection: Any,
+    rows: TextRows,
+    read: ReadBytes,
+    scope: Scope,
+    query: Query,
+    *,
+    order: SearchOrder,
+    limit: int,
+    cursor: str | None,
+    cancelled: Cancelled | None,
+) -> SearchPage:
+    """Return a page of hits; `rows` looks up what is around texts, and `read` the bytes of lines."""
+    after, is_ranked = decode_cursor(cursor, order), order is SearchOrder.RELEVANCE
+    matcher = Matcher(query)
+    wanted = RANKED if is_ranked else limit
+    with index.walking(
+        connection, rows, scope, matcher, wanted=wanted, is_ranked=is_ranked, cancelled=cancelled
+    ) as walk:
+        base = None
+        if is_ranked:
+            # Later pages rank the same texts: those that are no newer than the newest of the first page.
+            before = None if after is None else (*after.key[:2], after.key[2] + 1)
+            newest = list(islice(walk.propose(before), RANKED))
+            if not newest:
+                return SearchPage(hits=(), backlog=walk.backlog)
+            base = after or Cursor(newest[0].key, 0)
+            proposals = iter(rank(newest, walk.texts)[base.count :])
+        else:
+            proposals = walk.propose(None if after is None else after.key)
+        candidates = _build(proposals, walk.around, cancelled)
+        page = collect_page(candidates, matcher, TextReader(read), limit=limit, cancelled=cancelled, base=base)
+        return replace(page, backlog=walk.backlog) if walk.backlog else page
+
+
+def _build(
+    proposals: Iterable[Proposal], around: Surroundings, cancelled: Cancelled | None
+) -> Iterator[Candidate]:
+    for proposal in proposals:
+        stop_if(cancelled)
+        candidate = around.build(proposal)
+        if candidate is not None:
+            yield candidate
+
+
 class ShardBuilder(Protocol):
     """Builds shards, one after another."""
 
@@ -294,8 +383,8 @@ class TextIndex(Protocol):
     def clear(self, connection: Any) -> None:
         """Empty them."""
 
-    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
-        """Add texts behind those that a generation has."""
+    def write(self, connection: Any, generation: int, texts: Iterable[TextFact], *, start: int = 0) -> None:
+        """Add texts of lines from `start` on behind those that a generation has."""
 
     def flush(self, connection: Any) -> None:
         """Write what is still held of texts, at the latest before the transaction ends."""
@@ -324,17 +413,18 @@ class TextIndex(Protocol):
     def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how the texts of a generation differ from what they should be."""
 
-    def search(
+    def walking(
         self,
         connection: Any,
         rows: TextRows,
-        read: ReadBytes,
         scope: Scope,
-        query: Query,
+        matcher: Matcher,
         *,
-        order: SearchOrder,
-        limit: int,
-        cursor: str | None,
-        cancelled: Callable[[], bool] | None,
-    ) -> SearchPage:
-        """Return a page of hits; `rows` looks up what is around texts, and `read` the bytes of lines."""
+        wanted: int,
+        is_ranked: bool,
+        cancelled: Cancelled | None,
+    ) -> AbstractContextManager[TextWalk]:
+        """Propose texts for a query, of which about so many are wanted; `rows` looks up what is around them.
+
+        `cancelled` ends it: raises `SearchCancelledError`.
+        """

@@ -111,6 +111,8 @@ class SearchPage(Struct, frozen=True, gc=False, kw_only=True):
     """The cursor of the next page; None if this is the last."""
     unreadable: int = 0
     """How many texts that may be hits could not be read from the archive, which is damaged."""
+    backlog: int = 0
+    """How many changes an index elsewhere has yet to learn of: what is new may be missing."""
 
 
 class Cursor(Struct, frozen=True, gc=False):

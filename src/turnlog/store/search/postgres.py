@@ -38,27 +38,19 @@ from turnlog.store.search.index import (
     HOOKS,
     RANKED,
     Fragment,
-    ReadBytes,
     TextRows,
+    TextWalk,
     build_wanted,
     list_asked,
-    rank,
 )
 from turnlog.store.search.language import And, Node, Or, Query, Term
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.normal_form import is_spaceless
 from turnlog.store.search.paging import (
     Cancelled,
-    Candidate,
     Counts,
-    Cursor,
     Proposal,
-    SearchOrder,
-    SearchPage,
     TextKey,
-    TextReader,
-    collect_page,
-    decode_cursor,
     stop_if,
 )
 from turnlog.store.search.text_context import TextContext
@@ -130,7 +122,7 @@ class PostgresTextIndex:
         """Empty them."""
         connection.execute("TRUNCATE texts, text_words, text_words_gone")
 
-    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
+    def write(self, connection: Any, generation: int, texts: Iterable[TextFact], *, start: int = 0) -> None:
         """Add texts behind those that a generation has."""
         _find_writer(connection).write(generation, texts)
 
@@ -188,43 +180,22 @@ class PostgresTextIndex:
             found if len(found) <= _MOST_TOLD else [*found[:_MOST_TOLD], f"and {len(found) - _MOST_TOLD} more"]
         )
 
-    def search(
+    @contextmanager
+    def walking(
         self,
         connection: Any,
         rows: TextRows,
-        read: ReadBytes,
         scope: Scope,
-        query: Query,
+        matcher: Matcher,
         *,
-        order: SearchOrder,
-        limit: int,
-        cursor: str | None,
+        wanted: int,
+        is_ranked: bool,
         cancelled: Cancelled | None,
-    ) -> SearchPage:
-        """Return a page of hits."""
-        after = decode_cursor(cursor, order)
-        with _watching(connection.driver, cancelled):
-            matcher = Matcher(query)
+    ) -> Iterator[TextWalk]:
+        """Propose texts for a query."""
+        with watching(connection.driver, cancelled):
             around = TextContext(rows, matcher)
-            wanted = limit if order is SearchOrder.NEWEST else RANKED
-            walk = Walk(
-                connection.driver, scope, query, around, wanted, is_ranked=order is SearchOrder.RELEVANCE
-            )
-            reader = TextReader(read)
-            base: Cursor | None = None
-            if order is SearchOrder.NEWEST:
-                proposals = walk.propose(None if after is None else after.key)
-            else:
-                # Later pages rank the same texts: those that are no newer than the newest of the first page.
-                before = None if after is None else (after.key[0], after.key[1] + 1, 0)
-                newest = list(islice(walk.propose(before), RANKED))
-                if not newest:
-                    return SearchPage(hits=())
-                base = after or Cursor(newest[0].key, 0)
-                # However many texts there are: that would tell of those that are not seen.
-                proposals = iter(rank(newest, RANKED)[base.count :])
-            candidates = _build(proposals, around, cancelled)
-            return collect_page(candidates, matcher, reader, limit=limit, cancelled=cancelled, base=base)
+            yield Walk(connection.driver, scope, matcher.query, around, wanted, is_ranked=is_ranked)
 
 
 def _report_deleted(driver: psycopg.Connection[Any]) -> None:
@@ -233,22 +204,12 @@ def _report_deleted(driver: psycopg.Connection[Any]) -> None:
         driver.execute("SELECT pg_stat_force_next_flush()")
 
 
-def _build(
-    proposals: Iterable[Proposal], around: TextContext, cancelled: Cancelled | None
-) -> Iterator[Candidate]:
-    for proposal in proposals:
-        stop_if(cancelled)
-        candidate = around.build(proposal)
-        if candidate is not None:
-            yield candidate
-
-
 _PAUSE = 0.05
 """Seconds between asking whether anybody still waits."""
 
 
 @contextmanager
-def _watching(driver: psycopg.Connection[Any], cancelled: Cancelled | None) -> Iterator[None]:
+def watching(driver: psycopg.Connection[Any], cancelled: Cancelled | None) -> Iterator[None]:
     """Let the server itself stop when nobody waits any more."""
     if cancelled is None:
         yield
@@ -416,12 +377,12 @@ def pack_words(cells: Iterable[str], take: Callable[[Collection[str]], object]) 
     if len(some) == _LONG:
         return _pack_many(chain(some, left), take)
     if len(some) == 1:
-        words = _split_cell(some[0])
+        words = split_cell(some[0])
         take(words)
         return TextWords(sorted(set(map(number_word, words))), None, 1)
     counted: Counter[str] = Counter()
     for cell in some:
-        counted.update(_split_cell(cell))
+        counted.update(split_cell(cell))
     take(counted.keys())
     counts = dict(zip(map(number_word, counted), counted.values(), strict=True))
     numbers = sorted(counts)
@@ -436,7 +397,7 @@ def _pack_many(cells: Iterator[str], take: Callable[[Collection[str]], object]) 
 
     while some := list(islice(cells, _LONG)):
         count += len(some)
-        words = {word for cell in some for word in _split_cell(cell)}
+        words = {word for cell in some for word in split_cell(cell)}
         take(words)
         held.update(map(number_word, words))
         if len(held) > _HELD:
@@ -444,7 +405,7 @@ def _pack_many(cells: Iterator[str], take: Callable[[Collection[str]], object]) 
     return TextWords(join(), None, count)
 
 
-def _split_cell(cell: str) -> set[str]:
+def split_cell(cell: str) -> set[str]:
     """Return the words of a cell, each once.
 
     The first one of a pair of characters is a word as well, so that each character can be asked for.
@@ -555,7 +516,7 @@ _MOST_PARTS = 500
 """How many words a fragment may stand for."""
 _WIDE = 50
 """From how many words on, one of which a text must have, the index knows better."""
-_ANYTHING = "true"
+ANYTHING = "true"
 """The condition that all texts fulfil."""
 
 
@@ -585,7 +546,7 @@ class TermLookup(Struct, frozen=True, gc=False):
                 name = f"words{len(values)}"
                 values[name] = sorted(numbers)
                 clauses.append(f"t.words {operator} %({name})s::integer[]")
-        return _join(clauses)
+        return join_clauses(clauses)
 
 
 def build_lookup(driver: psycopg.Connection[Any], term: Term) -> TermLookup:
@@ -598,20 +559,21 @@ def build_lookup(driver: psycopg.Connection[Any], term: Term) -> TermLookup:
     )
 
 
-def _build_clause(node: Node, build_term: Callable[[Term], str]) -> str:
-    """Return the condition of a query, given that of each term; `_ANYTHING` if an index is of no help."""
+def build_clause(node: Node, build_term: Callable[[Term], str]) -> str:
+    """Return the condition of a query, given that of each term; `ANYTHING` if an index is of no help."""
     if isinstance(node, Term):
         return build_term(node)
     if isinstance(node, And):
-        return _join(_build_clause(part, build_term) for part in node.parts)
+        return join_clauses(build_clause(part, build_term) for part in node.parts)
     if isinstance(node, Or):
-        parts = [_build_clause(part, build_term) for part in node.parts]
-        return _ANYTHING if _ANYTHING in parts else f"({' OR '.join(f'({part})' for part in parts)})"
-    return _ANYTHING  # filters are decided elsewhere, and what must not be there by the matcher
+        parts = [build_clause(part, build_term) for part in node.parts]
+        return ANYTHING if ANYTHING in parts else f"({' OR '.join(f'({part})' for part in parts)})"
+    return ANYTHING  # filters are decided elsewhere, and what must not be there by the matcher
 
 
-def _join(parts: Iterable[str]) -> str:
-    return " AND ".join(part for part in parts if part != _ANYTHING) or _ANYTHING
+def join_clauses(parts: Iterable[str]) -> str:
+    """Return the condition that all of some are fulfilled."""
+    return " AND ".join(part for part in parts if part != ANYTHING) or ANYTHING
 
 
 _FEW = 2000
@@ -662,6 +624,8 @@ _NEWEST = (1 << 62, 1 << 62)
 class Walk:
     """One query's way through the texts of an owner, as far as they are seen."""
 
+    backlog = 0
+
     def __init__(
         self,
         driver: psycopg.Connection[Any],
@@ -673,13 +637,15 @@ class Walk:
         is_ranked: bool = False,
     ) -> None:
         """Begin with nothing looked at; about so many texts are `wanted`."""
+        self.around = around
+        self.texts = RANKED
+        """However many there are: that would tell of those that are not seen."""
         self._driver = driver
-        self._around = around
         self._lookups = {term: build_lookup(driver, term) for term in list_asked(query.root)}
         self._is_wide = any(len(part) > _WIDE for lookup in self._lookups.values() for part in lookup.parts)
         self._is_ranked = is_ranked
         self._listed = max(_LISTED, min(wanted, _LARGEST))
-        since, until = self._around.limits
+        since, until = self.around.limits
         generations = self._list_generations(scope)
         self._is_narrow = generations is not None
         states = around.list_states()
@@ -693,16 +659,17 @@ class Walk:
         }
         times = {"t.time >= %(since)s": since > 0, "t.time < %(until)s": until is not None}
         self._parts = {
-            "words": _build_clause(query.root, lambda term: self._lookups[term].build(self._values)),
-            "others": _join(clause for clause, is_asked in others.items() if is_asked),
-            "times": _join(clause for clause, is_asked in times.items() if is_asked),
+            "words": build_clause(query.root, lambda term: self._lookups[term].build(self._values)),
+            "others": join_clauses(clause for clause, is_asked in others.items() if is_asked),
+            "times": join_clauses(clause for clause, is_asked in times.items() if is_asked),
             "more": ", t.words, t.counts" if is_ranked else "",
         }
 
     def propose(self, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
-        for proposal in self._propose(_NEWEST if before is None else before[:2]):
-            if self._around.generations is None or proposal.generation in self._around.generations:
+        place = _NEWEST if before is None else (before[0], before[1] + (before[2] > 0))
+        for proposal in self._propose(place):
+            if self.around.generations is None or proposal.generation in self.around.generations:
                 yield proposal
 
     def _propose(self, place: tuple[int, int] | None) -> Iterator[Proposal]:
@@ -759,7 +726,7 @@ class Walk:
 
     def _list_generations(self, scope: Scope) -> list[int] | None:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""
-        kept = self._around.generations
+        kept = self.around.generations
         if kept is not None:
             return sorted(kept) if len(kept) <= _FEW else None
         if scope.viewer is None:

@@ -32,30 +32,20 @@ from turnlog.errors import SearchCancelledError
 from turnlog.store.model import Scope
 from turnlog.store.search.index import (
     HOOKS,
-    RANKED,
     Fragment,
     IndexSharding,
     KnownChapters,
-    ReadBytes,
     TextRows,
     build_possible,
     build_wanted,
     list_asked,
-    rank,
 )
-from turnlog.store.search.language import And, Node, Or, Query, Term
+from turnlog.store.search.language import And, Node, Or, Term
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.paging import (
     Cancelled,
-    Candidate,
-    Cursor,
     Proposal,
-    SearchOrder,
-    SearchPage,
     TextKey,
-    TextReader,
-    collect_page,
-    decode_cursor,
     stop_if,
 )
 from turnlog.store.search.sqlite_index import IndexTables, RunTexts, Vocabulary, find_next_cell
@@ -71,24 +61,22 @@ class SqliteTextIndex(IndexTables):
         found: IndexSharding = import_module("turnlog.store.search.sqlite_shards").SqliteSharding()
         return found
 
-    def search(
+    @contextmanager
+    def walking(
         self,
         connection: Any,
         rows: TextRows,
-        read: ReadBytes,
         scope: Scope,
-        query: Query,
+        matcher: Matcher,
         *,
-        order: SearchOrder,
-        limit: int,
-        cursor: str | None,
+        wanted: int,
+        is_ranked: bool,
         cancelled: Cancelled | None,
-    ) -> SearchPage:
-        """Return a page of hits."""
+    ) -> Iterator[Walk]:
+        """Propose texts for a query."""
         searcher: Searcher = connection.cache.setdefault("searcher", Searcher(connection.driver))
-        after = decode_cursor(cursor, order)
         with _watching(connection.driver, cancelled):
-            return searcher.search(rows, read, scope, query, order, limit, after, cancelled)
+            yield searcher.open_walk(rows, scope, matcher, cancelled, is_ranked=is_ranked)
 
 
 _STEPS = 20_000
@@ -103,35 +91,16 @@ class Searcher:
         self._directory = Directory(connection)
         self._vocabulary = Vocabulary(connection)
 
-    def search(
-        self,
-        rows: TextRows,
-        read: ReadBytes,
-        scope: Scope,
-        query: Query,
-        order: SearchOrder,
-        limit: int,
-        after: Cursor | None,
-        cancelled: Cancelled | None,
-    ) -> SearchPage:
-        """Return a page of hits."""
-        matcher = Matcher(query)
+    def open_walk(
+        self, rows: TextRows, scope: Scope, matcher: Matcher, cancelled: Cancelled | None, *, is_ranked: bool
+    ) -> Walk:
+        """Return a query's way through the runs that may have hits."""
         runs = self._directory.load(scope)
         rows.use_chapters(self._directory.load_chapters(scope))
         self._vocabulary.load()
-        lookups = {
-            term: build_lookup(self._connection, self._vocabulary, term) for term in list_asked(query.root)
-        }
+        root = matcher.query.root
+        lookups = {term: build_lookup(self._connection, self._vocabulary, term) for term in list_asked(root)}
         around = TextContext(rows, matcher)
-        walk = Walk(
-            self._connection,
-            query.root,
-            lookups,
-            around.list_states(),
-            self._directory.visited,
-            is_ranked=order is SearchOrder.RELEVANCE,
-        )
-        reader = TextReader(read)
         since, until = around.limits
         if around.generations is not None:
             runs = [run for run in runs if run.generation in around.generations]
@@ -140,27 +109,8 @@ class Searcher:
             stop_if(cancelled)
             return run.newest >= since and (until is None or run.oldest < until)
 
-        if order is SearchOrder.NEWEST:
-            found = walk.propose(runs, keep, None if after is None else after.key)
-            return collect_page(_build(found, around), matcher, reader, limit=limit, cancelled=cancelled)
-        # Later pages rank the same texts: those that are no newer than the newest of the first page.
-        before = None if after is None else (*after.key[:2], after.key[2] + 1)
-        proposals = walk.propose(runs, keep, before)
-        # What hooks told others must not take the place of anything.
-        newest = list(islice((each for each in proposals if rows.is_seen(each)), RANKED))
-        if not newest:
-            return SearchPage(hits=())
-        base = after or Cursor(newest[0].key, 0)
-        ranked = rank(newest, walk.texts)[base.count :]
-        candidates = _build(ranked, around)
-        return collect_page(candidates, matcher, reader, limit=limit, cancelled=cancelled, base=base)
-
-
-def _build(proposals: Iterable[Proposal], around: TextContext) -> Iterator[Candidate]:
-    for proposal in proposals:
-        candidate = around.build(proposal)
-        if candidate is not None:
-            yield candidate
+        visited = self._directory.visited
+        return Walk(self._connection, root, lookups, around, visited, runs, keep, rows, is_ranked=is_ranked)
 
 
 @contextmanager
@@ -418,25 +368,35 @@ Keep = Callable[[Run], bool]
 class Walk:
     """One query's way through the runs."""
 
+    backlog = 0
+
     def __init__(
         self,
         connection: apsw.Connection,
         root: Node,
         lookups: dict[Term, TermLookup],
-        states: Collection[int],
+        around: TextContext,
         visited: dict[int, tuple[int, int]],
+        runs: list[Run],
+        keep: Keep,
+        rows: TextRows,
         *,
         is_ranked: bool,
     ) -> None:
-        """Begin with nothing visited; only texts of some `states` (kind, and whether an error) may match.
+        """Begin with nothing visited of the runs.
 
-        `visited` is what earlier queries learned of runs, as `Directory` has it.
+        `visited` is what earlier queries learned of them, as `Directory` has it.
         """
+        self.around = around
         self._connection = connection
+        self._runs = runs
+        self._keep = keep
+        self._rows = rows
         self._root = root
         self._lookups = lookups
         self._is_ranked = is_ranked
-        self._states = frozenset(states)
+        self._states = frozenset(around.list_states())
+        """Kind, and whether an error, of the texts that may match."""
         self._bits = sum(1 << state for state in self._states)
         self._visited = visited
         self._is_possible = build_possible(root, list(lookups))
@@ -450,12 +410,16 @@ class Walk:
         self.texts = 0
         """How many texts were in the runs that were visited."""
 
-    def propose(self, runs: list[Run], keep: Keep, before: TextKey | None) -> Iterator[Proposal]:
+    def propose(self, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
+        # What hooks told others must not take the place of anything where texts are ranked.
+        found = self._propose(before)
+        return (each for each in found if self._rows.is_seen(each)) if self._is_ranked else found
+
+    def _propose(self, before: TextKey | None) -> Iterator[Proposal]:
         heap: list[tuple[int, int, int, Proposal]] = []
-        chosen = self._choose(
-            runs if before is None else (run for run in runs if run.oldest <= before[0]), keep
-        )
+        runs = self._runs
+        chosen = self._choose(runs if before is None else (run for run in runs if run.oldest <= before[0]))
         size = 1
         while some := list(islice(chosen, size)):
             size = min(2 * size, _RUNS_AT_ONCE)
@@ -468,7 +432,7 @@ class Walk:
         while heap:
             yield heappop(heap)[3]
 
-    def _choose(self, runs: Iterable[Run], keep: Keep) -> Iterator[Run]:
+    def _choose(self, runs: Iterable[Run]) -> Iterator[Run]:
         """Yield the runs that may have hits, and list the cells of the query when that is faster."""
         lookups = self._lookups.values()
         at_once = self._is_ranked or any(lookup.has_beginnings for lookup in lookups)
@@ -480,9 +444,9 @@ class Walk:
                 required = self._list_cells(stages.pop(0)[1])
                 if required:
                     chosen = _choose_by(required, chain((run,), left))
-                    yield from (each for each in chosen if keep(each) and self._may_match(each))
+                    yield from (each for each in chosen if self._keep(each) and self._may_match(each))
                     return
-            if not keep(run):
+            if not self._keep(run):
                 passed += 0 if self._is_ranked else _PASSED
             elif self._may_match(run):
                 yield run

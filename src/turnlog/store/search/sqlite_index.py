@@ -93,7 +93,7 @@ class IndexTables:
     def flush(self, connection: Any) -> None:
         """Do nothing: what is written is not held."""
 
-    def write(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> None:
+    def write(self, connection: Any, generation: int, texts: Iterable[TextFact], *, start: int = 0) -> None:
         """Add texts behind those that a generation has, in the transaction of the caller."""
         driver = connection.driver
         some: list[TextFact] = []
