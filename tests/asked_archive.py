@@ -48,7 +48,7 @@ from turnlog.integrations.mcp import ArchiveTools
 from turnlog.server.requests import ServerContext
 from turnlog.store.account_model import TokenKind, UserRole
 from turnlog.store.accounts import open_accounts
-from turnlog.store.interface import MaintainedStore
+from turnlog.store.interface import MaintainedStore, Maintenance
 from turnlog.store.model import LOCAL, Scope, StorePlace, Viewer
 from turnlog.store.opening import open_store
 from turnlog.store.usage_report import Grouping
@@ -60,6 +60,8 @@ Rules = Mapping[str, Any]
 Part = str | tuple[str, int]
 
 ENGINES = ("sqlite", "postgres")
+INDEXES = {"clickhouse": "postgres"}
+"""What has the index of an engine, is asked only what follows from it, and answers as that engine does."""
 PLACE = Path("/tmp/turnlog-answers")
 PEOPLE = {
     "ada": UserRole.ADMIN,
@@ -211,13 +213,19 @@ class Asked(Struct, frozen=True):
 
 def find_engines() -> tuple[str, ...]:
     """Return the engines that this version has."""
-    return tuple(engine for engine in ENGINES if _find_maker(engine) is not None)
+    return tuple(engine for engine in (*ENGINES, *INDEXES) if _find_maker(engine) is not None)
 
 
 def _find_maker(engine: str) -> Callable[[Path], StorePlace] | None:
     """Return what makes a place for a store, given a home; None if this version does not have the engine."""
     if engine == "sqlite":
         return lambda home: home / "turnlog.db"
+    if engine in INDEXES:
+        try:
+            make_indexed: Callable[[Path], StorePlace] = import_module("clickhouse_engine").make_place
+        except ModuleNotFoundError:
+            return None
+        return make_indexed
     try:
         make_database = import_module("postgres_server").make_database
     except ModuleNotFoundError:
@@ -250,17 +258,21 @@ def ask_about_demo(engine: str) -> Answers:
         asker.mark(sessions)
         for person in ASKING:
             asker.ask_lists(person, QUERIES, limit=15)
-            for session in sessions:
+            for session in () if engine in INDEXES else sessions:
                 if session in chosen:
                     parts = (*SEEN_PARTS, *PARTS) if person == "ada" else SEEN_PARTS
                     asker.ask_session(person, session, parts, ("md", "json"))
                 else:
                     asker.ask(person, "/api/sessions/{session}", session)
+            if engine in INDEXES:
+                continue
             for part in ("", "/timeline", "/actions", "/hook-events"):
                 asker.ask(person, f"/api/sessions/{UNHEARD}{part}")
             several = urlencode([("id", each.key) for each in sessions[:4]])
             for form in FORMATS:
                 asker.ask(person, f"/api/export?format={form}&{several}")
+        if engine in INDEXES:
+            return asker.answers
         asker.ask_mcp(chosen, ASKING[1:])
         asker.list_on_command_line()
         for session in chosen:
@@ -294,6 +306,8 @@ def ask_about_corpus(engine: str, corpus: Path) -> Answers:
         asker.mark(sessions)
         for person in ASKING:
             asker.ask_lists(person, QUERIES if person == "ada" else QUERIES[::5], limit=60)
+        if engine in INDEXES:
+            return asker.answers
         for session in sessions:
             asker.ask(ASKING[1 + session.number % 2], "/api/sessions/{session}", session)
         for session in chosen:
@@ -465,6 +479,7 @@ class Asker:
 
     def ask_lists(self, person: str, queries: Iterable[str], limit: int) -> None:
         """Ask for everything about more than one session, with `limit` sessions on a page."""
+        self._store.maintain(Maintenance.FILL)
         for sort in SORTS:
             self.ask(person, f"/api/sessions?limit={limit}&sort={sort}", pages=9)
         sessions = self._read(person, "/api/sessions?limit=500")["items"]

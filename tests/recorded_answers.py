@@ -27,7 +27,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from asked_archive import ENGINES, JSON, Answers, ask_about_corpus, ask_about_demo, find_engines
+from asked_archive import ENGINES, INDEXES, JSON, Answers, ask_about_corpus, ask_about_demo, find_engines
 from golden import DATA
 
 RECORDED = DATA / "answers"
@@ -121,8 +121,9 @@ def compare(
     reasons = {each.answer: each for each in explained if each.about == about}
     unexplained, used = [], set()
     for engine, answers in found.items():
+        engine, is_index = INDEXES.get(engine, engine), engine in INDEXES
         before = split(recorded, engine)
-        for question in sorted(before.keys() | answers.keys()):
+        for question in sorted(answers.keys() if is_index else before.keys() | answers.keys()):
             difference = Difference(
                 about=about,
                 engine=engine,
@@ -238,7 +239,7 @@ def check(about: About, engines: Sequence[str], corpus: Path | None = None) -> t
     started = time.monotonic()
     found = collect(about, engines, corpus)
     compared = compare(about, read_recorded(about), found, read_explained())
-    missing = [each for each in ENGINES if each not in find_engines()]
+    missing = [each for each in (*ENGINES, *INDEXES) if each not in find_engines()]
     told = (
         f"{about}: {sum(map(len, found.values())):,} answers on {' and '.join(engines)}, "
         f"{len(compared.unexplained):,} unexplained differences, {len(compared.stale):,} stale entries"

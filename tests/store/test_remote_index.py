@@ -1,4 +1,4 @@
-"""An index elsewhere lags, is away, is emptied, is another archive's, and forgets; and nothing wrong is said."""
+"""An index elsewhere lags, is away, is emptied, is of another archive, forgets; and nothing wrong is said."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clickhouse_engine import make_place, open_filled
 from postgres_server import make_archive
 from store.visible_answers import ask_everything
 from store.visible_worlds import World, list_seen, put_into, worlds
@@ -40,6 +41,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaintainedStore
         yield store
 
 
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaintainedStore]:
+    """Return one store for all worlds, on a server whose index is elsewhere."""
+    with closing(open_filled(make_place(tmp_path_factory.mktemp("worlds")))) as store:
+        yield store
+
+
 viewers = st.builds(
     lambda kind, number: (kind, number),
     st.sampled_from(("person", "machine", "team", "link")),
@@ -61,6 +69,14 @@ def test_a_viewer_is_told_the_same_by_a_server(
     served: MaintainedStore, world: World, viewer: tuple[str, int]
 ) -> None:
     compare_worlds(served, world, *viewer)
+
+
+@settings(max_examples=max(_EXAMPLES // 40, 1), suppress_health_check=list(HealthCheck))
+@given(world=worlds, viewer=viewers)
+def test_a_viewer_is_told_the_same_where_the_index_is_elsewhere(
+    indexed: MaintainedStore, world: World, viewer: tuple[str, int]
+) -> None:
+    compare_worlds(indexed, world, *viewer)
 
 
 def compare_worlds(store: MaintainedStore, world: World, kind: str, number: int) -> None:

@@ -62,7 +62,7 @@ class Table(Struct, frozen=True, kw_only=True):
     partition: str = ""
     indexes: tuple[str, ...] = ()
     """As they are declared."""
-    shard: str = "rand()"
+    shard: str
     """What tells where in a cluster a row is."""
     settings: str = "index_granularity = 2048"
 
@@ -91,7 +91,7 @@ TEXTS = Table(
     columns={
         "owner": FEW,
         "time": "Int64 CODEC(Delta, ZSTD)",     # microseconds since 1970, 0 if it has none
-        "generation": "Int64 CODEC(Delta, ZSTD)",   # of its file; 0 for hook deliveries
+        "generation": "Int64 CODEC(Delta, ZSTD)",   # of its file, or for all hook deliveries
         "at": "Int64 CODEC(Delta, ZSTD)",       # its line (or delivery), and which passage
         "version": "UInt64 CODEC(Delta, ZSTD)",
         "block": "UInt32 CODEC(ZSTD)",
@@ -128,7 +128,7 @@ USAGE = Table(
     shard="cityHash64(session)",
     settings="index_granularity = 1024",
 )  # fmt: skip
-ABOUT = Table(name="about", key=("id",), columns={"id": "UInt8", "archive": "String"})
+ABOUT = Table(name="about", key=("id",), columns={"id": "UInt8", "archive": "String"}, shard="id")
 """One row: which archive it is the index of."""
 TABLES = (TEXTS, USAGE, ABOUT)
 

@@ -333,8 +333,9 @@ class Hits(Struct, frozen=True, gc=False, kw_only=True):
     """Pass it as `cursor` to continue; None at the end."""
     unreadable: int
     """Texts that may be hits, but could not be read: the archive is damaged."""
-    index_backlog: int
-    """How many changes an index elsewhere has yet to learn of: what is new may be missing."""
+    index_backlog: int | UnsetType = UNSET
+    """How many changes an index elsewhere has yet to learn of: what is new may be missing. Absent if there are
+    none."""
 
 
 _ESCAPE = re.compile(
@@ -404,7 +405,9 @@ async def search(
         if requester.caller.kind is not CallerKind.OPERATOR:
             owners = await to_thread.run_sync(_note_found, requester, page)
         items = tuple(_view(hit, owners.get(hit.session or "")) for hit in page.hits)
-        return Hits(items=items, next=page.next, unreadable=page.unreadable, index_backlog=page.backlog)
+        return Hits(
+            items=items, next=page.next, unreadable=page.unreadable, index_backlog=page.backlog or UNSET
+        )
     except SearchCancelledError:
         raise RequestError(503, "too_slow", "The search took too long; narrow it down") from None
     finally:

@@ -56,6 +56,8 @@ logger = logging.getLogger("turnlog.store")
 
 _ORDINALS = 1 << 22
 """A text's place is that of its line, times this, and which passage of the line it is."""
+_DELIVERIES = 1 << 62
+"""What stands for the generation of texts of hook deliveries: of what happened at once, they come first."""
 _MOST_COUNTED = 255
 _MOST_PARTS = 500
 """How many words a fragment may stand for."""
@@ -217,7 +219,7 @@ class ClickHouseTextIndex(PostgresTextIndex):
         version = entries[-1].id
         self._delete_texts("generation", [*kinds[EntryKind.TEXTS_GONE]])
         self._delete_texts(
-            f"generation = {HOOKS} AND intDiv(at, {_ORDINALS})", [*kinds[EntryKind.DELIVERY_GONE]]
+            f"generation = {_DELIVERIES} AND intDiv(at, {_ORDINALS})", [*kinds[EntryKind.DELIVERY_GONE]]
         )
         starts, deliveries = kinds[EntryKind.TEXTS], kinds[EntryKind.DELIVERY]
         with self._database.reading() as connection:
@@ -240,7 +242,7 @@ class ClickHouseTextIndex(PostgresTextIndex):
             for text in list_file_texts(connection, file, starts[file.generation], read):
                 yield _build_row(file.owner, file.generation, text, version)
         for owner, text in list_delivery_texts(connection, deliveries):
-            yield _build_row(owner, HOOKS, text, version)
+            yield _build_row(owner, _DELIVERIES, text, version)
 
     def _delete_texts(self, what: str, gone: Sequence[int]) -> None:
         if gone:
@@ -297,7 +299,7 @@ ORDER BY owner DESC, time DESC, generation DESC, at DESC LIMIT {{{{size:Int64}}}
 _FIRST = 32
 """How many texts more than are wanted are asked for first; four times as many each time."""
 _LARGEST = 16_000
-_MOST = (1 << 62) - 1
+_MOST = (1 << 63) - 1
 _NEWEST: TextKey = (_MOST, _MOST, _MOST)
 
 
@@ -379,13 +381,14 @@ class Walk:
 
     def _choose(self, rows: Sequence[Row]) -> Iterator[Proposal]:
         """Yield those of some texts, each once, whose file or delivery is there and may be seen."""
-        seen = self._list_seen(_SEEN_FILES, {row[1] for row in rows} - {HOOKS})
-        deliveries = {row[2] // _ORDINALS for row in rows if row[1] == HOOKS}
+        seen = self._list_seen(_SEEN_FILES, {row[1] for row in rows} - {_DELIVERIES})
+        deliveries = {row[2] // _ORDINALS for row in rows if row[1] == _DELIVERIES}
         told = self._list_seen(_SEEN_DELIVERIES, deliveries)
         last = None
         for time_us, generation, at, block, state, cells, counts in rows:
             key = time_us, generation, at
             number, ordinal = divmod(at, _ORDINALS)
+            generation = HOOKS if generation == _DELIVERIES else generation
             is_there = number in told if generation == HOOKS else generation in seen
             is_asked = self.around.generations is None or generation in self.around.generations
             if is_there and is_asked and key != last:
@@ -408,11 +411,11 @@ class Walk:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""
         kept = self.around.generations
         if kept is not None:
-            return sorted(kept) if len(kept) <= _FEW else None
+            return sorted(_DELIVERIES if n == HOOKS else n for n in kept) if len(kept) <= _FEW else None
         if self._scope.viewer is None:
             return None
         found = [n for (n,) in self._connection.execute(_OWN_FILES, (self._scope.owner, _FEW + 1))]
-        return [*found, HOOKS] if len(found) <= _FEW else None
+        return [*found, _DELIVERIES] if len(found) <= _FEW else None
 
     def _build_lookup(self, term: Term) -> _Lookup:
         wanted = build_wanted(term)
