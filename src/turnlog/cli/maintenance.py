@@ -240,7 +240,7 @@ Examples:
 """,
 )
 @click.option("--force", is_flag=True, help="Empty the index first, even if it is another archive's.")
-@click.option("--dry-run", is_flag=True, help="Only say how much there is to do.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say how much there is to do.")
 @output_options()
 def reindex_command(force: bool, dry_run: bool, output: Output) -> None:
     """Build the index of texts and usage anew, from the bytes.

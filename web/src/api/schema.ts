@@ -2193,6 +2193,8 @@ export interface components {
             readonly next: string | null;
             /** @description Texts that may be hits, but could not be read: the archive is damaged. */
             readonly unreadable: number;
+            /** @description How many changes an index elsewhere has yet to learn of: what is new may be missing. Absent if there are none. */
+            readonly index_backlog?: number;
         };
         /**
          * HookCommand

@@ -21,6 +21,14 @@ test("hits come as one types, by session, with the hit marked", async ({ page, f
   expect(fixture.requests.filter((path) => path.startsWith("/api/search?")).at(-1)).toContain("typing=true");
 });
 
+test("a page says how far the index is behind", async ({ page }) => {
+  await page.goto("/search?q=sailing");
+  await expect(page.locator(".hit").first()).toBeVisible();
+  await expect(page.getByText("behind: what is new may be missing")).toHaveCount(0);
+  await page.goto("/search?q=sailing+-lagging");
+  await expect(page.getByText("The index is 1,200 changes behind: what is new may be missing.")).toBeVisible();
+});
+
 test("Enter lands on the exact message, also inside a folded call; back leads to the search", async ({
   page,
 }) => {

@@ -142,6 +142,7 @@ export function SearchPage() {
           />
         )}
         <Unreadable count={query.data?.pages.at(-1)?.unreadable ?? 0} />
+        <Behind count={query.data?.pages.at(-1)?.index_backlog ?? 0} />
       </main>
       {hit && !empty ? (
         <Preview
@@ -169,6 +170,13 @@ function Unreadable({ count }: { readonly count: number }) {
     <p className="none">
       {formatCounted(count, "passage")} could not be read: the archive is damaged. See Problems.
     </p>
+  );
+}
+
+function Behind({ count }: { readonly count: number }) {
+  if (count === 0) return null;
+  return (
+    <p className="none">The index is {formatCounted(count, "change")} behind: what is new may be missing.</p>
   );
 }
 
