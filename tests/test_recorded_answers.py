@@ -87,7 +87,8 @@ def test_an_entry_for_what_does_not_differ_is_stale() -> None:
 
 def test_an_engine_that_is_missing_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _compare(WAS, _list(answer="postgres ada /tea")) == Compared([], [])
-    monkeypatch.setitem(sys.modules, "postgres_server", None)
+    for name in ("postgres_server", "clickhouse_engine"):
+        monkeypatch.setitem(sys.modules, name, None)
     assert find_engines() == ("sqlite",)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clickhouse_engine import make_index
 from command_line import run_here
 from postgres_server import make_database
 from turnlog.testing.builders import make_line
@@ -93,6 +94,41 @@ def test_bytes_go_to_blobs_when_the_environment_says_so(env: dict[str, str], tmp
     assert [each for each in (tmp_path / "blobs").rglob("*") if each.is_file()] == []
     del env["TURNLOG_BLOBS"]
     assert "TURNLOG_BLOBS must say where" in run_here("sync", env=env).stderr.decode()
+
+
+def test_the_index_goes_elsewhere_when_the_environment_says_so(env: dict[str, str]) -> None:
+    ask(env, "sync")
+    assert "index" not in json.loads(ask(env, "status", "--json"))
+    assert "1 session indexed in the archive" in ask(env, "reindex")
+    assert SESSION in ask(env, "search", "kettle", "--json")
+    index = make_index()
+    env["TURNLOG_INDEX"] = index.address
+    assert SESSION in ask(env, "search", "kettle", "--json")
+    assert f"1 session to index in {index}" in ask(env, "reindex", "--dry-run", status=0)
+    assert json.loads(ask(env, "reindex", "--json")) == {"index": str(index), "sessions": 1, "backlog": 0}
+    told = json.loads(ask(env, "status", "--json"))
+    assert (told["index"], told["index_backlog"]) == (str(index), 0)
+    assert f"index: {index}, up to date" in ask(env, "status")
+    assert SESSION in ask(env, "search", "kettle", "--json")
+    ask(env, "verify")
+    found = {"state": "ok", "subject": "index", "message": f"{index} is reachable, 0 changes behind"}
+    assert found in json.loads(run_here("doctor", "--json", env=env).stdout)
+    ask(env, "forget", SESSION, "--yes")
+    ask(env, "search", "kettle", status=1)
+    del env["TURNLOG_INDEX"]
+    assert "TURNLOG_INDEX must say where" in run_here("sync", env=env).stderr.decode()
+
+
+def test_an_index_that_is_away_is_one_line_without_its_password(env: dict[str, str]) -> None:
+    env["TURNLOG_INDEX"] = "clickhouse://ada:s3cret@127.0.0.1:9/turnlog"
+    ask(env, "sync")
+    assert "behind" in ask(env, "status")
+    for args in (("search", "kettle"), ("reindex",)):
+        ran = run_here(*args, env=env)
+        assert ran.returncode != 0
+        [line] = ran.stderr.decode().splitlines()
+        assert "clickhouse://ada@127.0.0.1:9/turnlog cannot be reached" in line
+        assert "s3cret" not in line
 
 
 def test_a_bucket_that_is_away_is_one_line_without_its_keys(env: dict[str, str]) -> None:

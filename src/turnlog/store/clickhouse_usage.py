@@ -24,7 +24,7 @@ from turnlog.store.model import Scope
 from turnlog.store.usage_cells import Detail
 from turnlog.store.usage_report import NO_SLOT
 
-_FIRST_CELL = 4
+_FIRST_CELL = 6
 """Which column of `outbox.list_session_usage` is the first that each cell has."""
 
 
@@ -32,10 +32,9 @@ def build_usage_rows(found: Iterable[Row], version: int) -> Iterator[Row]:
     """Return rows as the columns of `USAGE` have them, from `outbox.list_session_usage`."""
     for session, cells in groupby(found, itemgetter(0)):
         rows = [*cells]
-        _, owner, person, is_shared, *_ = rows[0]
         told = [row[_FIRST_CELL:] for row in rows if row[_FIRST_CELL + 7] is not None]  # else it used nothing
         columns = [[*column] for column in zip(*told, strict=True)] or [[] for _ in rows[0][_FIRST_CELL:]]
-        yield (session, version, owner, person or "", is_shared, *columns)
+        yield (session, version, *rows[0][1:_FIRST_CELL], *columns)
 
 
 _MOST_LEFT_OUT = 5000
@@ -44,12 +43,11 @@ _TRIES = 3
 _TOLD = 200
 """How many sessions with newer rows are told at once."""
 _COLUMNS = {
-    "home": "session", "session": "session_id", "model": "model", "agent": "agent", "skill": "skill",
+    "home": "session", "project": "project", "person": "person", "machine": "origin",
+    "session": "session_id", "model": "model", "agent": "agent", "skill": "skill",
     "mcp_server": "mcp_server", "terms": "terms",
 }  # fmt: skip
-_JOINED = ", ".join(
-    name for name in USAGE.columns if name not in ("session", "version", "owner", "person", "is_shared")
-)
+_JOINED = ", ".join(name for name, kind in USAGE.columns.items() if kind.startswith("Array("))
 _SUMS = ", ".join(f"sum(toInt128({name}))" for name in AMOUNTS)
 _SLOTS = f"""
 SELECT min(slot), max(slot), count() FROM (SELECT arrayJoin(slot) AS slot FROM @usage) WHERE slot != {NO_SLOT}
@@ -108,7 +106,8 @@ class ClickHouseUsage:
         values |= {"owner": scope.owner, "apart": [*apart], "counted": counted}
         found = self._server.query(query, values)
         newer = sorted({session for row in found for session in row[-1]})[:_TOLD]
-        return [*(row[:-1] for row in found), newer]
+        rows = ((*row[:3], row[3] and row[3].decode(), *row[4:-1]) for row in found)  # people have plain names
+        return [*rows, newer]
 
 
 def _see(scope: Scope) -> tuple[str, dict[str, Any]]:
@@ -116,6 +115,6 @@ def _see(scope: Scope) -> tuple[str, dict[str, Any]]:
     viewer = scope.viewer
     if viewer is None:
         return "audience != 2", {}
-    is_own = "person = {person:String} AND person != ''"
+    is_own = "ifNull(person = {person:String} AND person != '', 0)"
     seen = f"({is_own} OR is_shared = 1)" if viewer.team else f"({is_own})"
     return f"{seen} AND audience IN (0, if({is_own}, 1, 2))", {"person": viewer.person or ""}

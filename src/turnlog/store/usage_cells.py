@@ -232,7 +232,10 @@ class Days(dict[int | None, date | None]):
 
 
 class Detail(Struct, frozen=True):
-    """What cells have to tell apart, besides models and terms: what else they differ in may be added up."""
+    """What cells have to tell apart, besides models and terms: what else they differ in may be added up.
+
+    `home` is all that is known of a session; `project`, `person` and `machine` are parts of it.
+    """
 
     fields: frozenset[str] = frozenset({"session", "home", "agent", "skill", "mcp_server"})
     days: Days | None = None

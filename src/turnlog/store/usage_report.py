@@ -810,9 +810,9 @@ def _find_available(source: UsageSource, query: UsageQuery) -> Span | None:
 
 _FIELDS: Mapping[str, frozenset[str]] = {
     "session": frozenset({"session", "home"}),
-    "project": frozenset({"home"}),
-    "person": frozenset({"home"}),
-    "machine": frozenset({"home"}),
+    "project": frozenset({"project"}),
+    "person": frozenset({"person"}),
+    "machine": frozenset({"machine"}),
     "agent": frozenset({"agent"}),
     "skill": frozenset({"skill"}),
     "mcp": frozenset({"mcp_server"}),
@@ -824,7 +824,7 @@ def _find_detail(query: UsageQuery) -> Detail:
     """Return what has to be told apart."""
     fields = _FIELDS.get(query.by, frozenset()) | _FIELDS.get(query.breakdown or "", frozenset())
     if query.project is not None:
-        fields |= {"home"}
+        fields |= {"project"}
     if query.is_narrowed:  # so are the sessions' own figures
         fields |= {"session"}
     if query.by is Grouping.BLOCKS:  # which begin with an hour, days need not

@@ -263,7 +263,8 @@ def _find_time(connection: Connection, source: int, start: int) -> int | None:
 
 
 _USAGE = """
-SELECT e.id, e.owner, e.person, e.is_shared, g.session_id, g.model, g.agent, g.skill, g.mcp_server, g.terms,
+SELECT e.id, e.owner, e.person, e.project, e.origin, e.is_shared,
+    g.session_id, g.model, g.agent, g.skill, g.mcp_server, g.terms,
     g.audience, r.slot, r.messages, r.incomplete, r.unpriced, r.input, r.output, r.cache_read, r.cache_write_5m,
     r.cache_write_1h, r.web_searches, r.cost, r.saved, r.first, r.last
 FROM sessions AS e LEFT JOIN usage_groups AS g ON g.session = e.id LEFT JOIN usage_rollup AS r ON r.grp = g.id

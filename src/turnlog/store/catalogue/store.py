@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from turnlog.store.catalogue.blobs import BlobKeeper
     from turnlog.transcripts.queries.sessions import SessionActions
 
-logger = logging.getLogger("turnlog.store")
 T = TypeVar("T")
 Given = TypeVarTuple("Given")
 
@@ -352,8 +350,7 @@ class CatalogueStore:
         try:
             while self._engine.remote is not None and self._database.write(self._engine.remote.fill):
                 between()
-        except LostStoreError as error:
-            logger.warning("The index is not filled just now: %s", error)
+        except LostStoreError:  # of which the index has told
             return False
         return True
 

@@ -50,10 +50,10 @@ SELECT g.id, e.id, g.session_id, g.model, g.agent, g.skill, g.mcp_server, g.term
 FROM usage_groups AS g JOIN sessions AS e ON e.id = g.session WHERE e.owner = ? AND g.audience <> 2
 """
 _HOMES = "SELECT id, key, origin, person, project, title FROM sessions WHERE owner = ?"
-_NO_HOME = Home("")
 _SLOTS = f"SELECT min(slot), max(slot) FROM usage_rollup WHERE slot <> {NO_SLOT}"
 _FIELDS = {
-    "home": "e.id", "session": "g.session_id", "model": "g.model", "agent": "g.agent", "skill": "g.skill",
+    "home": "e.id", "project": "e.project", "person": "e.person", "machine": "e.origin",
+    "session": "g.session_id", "model": "g.model", "agent": "g.agent", "skill": "g.skill",
     "mcp_server": "g.mcp_server", "terms": "g.terms",
 }  # fmt: skip
 _ALWAYS = frozenset({"model", "terms"})
@@ -110,15 +110,19 @@ class CatalogueUsage:
 
         def work(connection: Connection) -> list[UsageCell]:
             rows = self._sum_cells(connection, self._scope, detail)
-            homes = dict(self._list_homes(connection)) if "home" in detail.fields else {None: _NO_HOME}
+            homes = dict(self._list_homes(connection)) if "home" in detail.fields else {}
             texts, most = _Texts(), len(AMOUNTS)
             return [
                 build_stored_cell(
-                    UsageGroup(homes[home], texts[session] or "", *map(texts.__getitem__, words[:5])),
+                    UsageGroup(
+                        homes.get(home) or Home("", texts[project], None, person, texts[machine]),
+                        texts[session] or "",
+                        *map(texts.__getitem__, words[:5]),
+                    ),
                     words[5],
                     (*map(int, words[6 : 6 + most]), *words[6 + most :]),
                 )
-                for _, home, session, *words in rows
+                for _, home, project, person, machine, session, *words in rows
             ]
 
         return self._database.read(work, self._scope)
@@ -206,8 +210,9 @@ def sum_cells(
 ) -> list[Row]:
     """Return what answers come to, of all sessions or of some, in as few rows as `detail` can do with.
 
-    A row has the period, the number of the session, what its lines call it, model, agent, skill, MCP server and
-    terms, those that are told apart, then the first quarter of an hour, the sums, the first and the last time.
+    A row has the period, the number of the session, its project, person and machine, what its lines call it,
+    model, agent, skill, MCP server and terms, those that are told apart, then the first quarter of an hour, the
+    sums, the first and the last time.
     """
     [limits] = connection.execute(_SLOTS)
     period, values = build_period(detail, limits, "r.slot", "({} + {}) / {}")

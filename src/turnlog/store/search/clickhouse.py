@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.errors import StoreError
+from turnlog.errors import LostStoreError, StoreError
 from turnlog.store.batch import TextFact
 from turnlog.store.catalogue.archive import CatalogueArchive, LineReader
 from turnlog.store.catalogue.database import Connection, Database
@@ -159,8 +159,10 @@ class ClickHouseTextIndex(PostgresTextIndex):
                 self._check(connection)
                 return finish_filling(connection) and self._empty_own(connection)
             self._send(entries)
-        except MissingIndexError:
-            self._is_made = False  # somebody emptied it: the next one fills it again
+        except LostStoreError as error:
+            if isinstance(error, MissingIndexError):
+                self._is_made = False  # somebody emptied it: the next one fills it again
+            logger.warning("The index is not filled just now: %s", error)
             raise
         delete_entries(connection, entries)
         return True
