@@ -114,9 +114,9 @@ USAGE = Table(
         "session": "Int64",
         "version": "UInt64",
         "owner": FEW,
-        "person": "Nullable(String)",
-        "project": "Nullable(String)",
-        "origin": "String",                     # the machine that it comes from
+        "person": _FEW_OR_NONE,
+        "project": _FEW_OR_NONE,
+        "origin": FEW,                          # the machine that it comes from
         "is_shared": "UInt8",
         # Of each group of answers, and each quarter of an hour:
         "session_id": "Array(String) CODEC(ZSTD)",

@@ -33,8 +33,8 @@ from turnlog.store.search.texts import build_text
 from turnlog.transcripts.lines.passage_readers import list_passages
 from turnlog.transcripts.segments import SEGMENT
 
-SHARDS = 64
-_AT_ONCE = 500
+SHARDS = 16
+_AT_ONCE = 200
 """How many entries are worked on in one transaction."""
 _LOCK = "outbox"
 _TABLES = f"""
@@ -165,9 +165,20 @@ def finish_filling(connection: Connection) -> bool:
     return bool(connection.change(query))
 
 
+# One look into the index for each shard, however many entries there are.
+_SHARDS = """
+WITH RECURSIVE found(shard) AS (
+    SELECT min(shard) FROM outbox
+    UNION ALL SELECT (SELECT min(o.shard) FROM outbox AS o WHERE o.shard > found.shard) FROM found
+    WHERE found.shard IS NOT NULL
+)
+SELECT shard FROM found WHERE shard IS NOT NULL
+"""
+
+
 def take_entries(connection: Connection) -> list[Entry]:
     """Return the first entries of a shard on which nobody else works until this transaction ends."""
-    shards = [shard for (shard,) in connection.execute("SELECT DISTINCT shard FROM outbox")]
+    shards = [shard for (shard,) in connection.execute(_SHARDS)]
     random.shuffle(shards)
     lock = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))"
     query = f"SELECT id, kind, target, line FROM outbox WHERE shard = ? ORDER BY id LIMIT {_AT_ONCE}"
@@ -180,8 +191,8 @@ def take_entries(connection: Connection) -> list[Entry]:
 
 _GONE = f"""
 SELECT DISTINCT target FROM outbox WHERE kind IN ({EntryKind.TEXTS_GONE:d}, {EntryKind.DELIVERY_GONE:d})
-UNION SELECT target FROM outbox
-WHERE kind = {EntryKind.USAGE:d} AND target NOT IN (SELECT id FROM sessions)
+UNION SELECT target FROM outbox AS o
+WHERE kind = {EntryKind.USAGE:d} AND NOT EXISTS (SELECT 1 FROM sessions AS e WHERE e.id = o.target)
 """
 
 
