@@ -38,7 +38,7 @@ from turnlog.server.values import LruDict
 from turnlog.shapes import fill
 from turnlog.store.interface import FileCounts, MaintainedStore, Store, count_files
 from turnlog.store.model import LOCAL, Scope, StorePlace
-from turnlog.store.opening import measure_store
+from turnlog.store.opening import measure_backlog, measure_store
 
 _VERSION = version("turnlog")
 
@@ -150,6 +150,9 @@ class _ArchiveCollector(_LiveCollector):
         if self._place is not None:
             size = measure_store(self._place)
             yield GaugeMetricFamily("turnlog_database_bytes", "The archive's files.", value=size)
+            if (backlog := measure_backlog(self._place)) is not None:
+                told = "Changes that the index has yet to learn of."
+                yield GaugeMetricFamily("turnlog_index_backlog", told, value=backlog.entries)
 
 
 class _SyncCollector(_LiveCollector):

@@ -85,6 +85,8 @@ class IndexState(Struct, frozen=True, gc=False):
     """What it must call itself."""
     is_filled: bool
     """Whether it is asked; before that, the database itself is."""
+    fill_to: int | None
+    """The last entry of those for everything, which were added at once."""
     counted: int
     """How often usage was changed: no row of an index that is no newer has a higher number."""
 
@@ -101,11 +103,11 @@ def read_state(connection: Connection) -> IndexState:
     """Return how far the index is."""
     # A copy of the database in another one is another archive.
     query = """
-    SELECT s.archive || '-' || d.oid || '-' || f.epoch, s.filled, s.counted FROM index_state AS s
+    SELECT s.archive || '-' || d.oid || '-' || f.epoch, s.filled, s.fill_to, s.counted FROM index_state AS s
     CROSS JOIN feed AS f CROSS JOIN pg_database AS d WHERE d.datname = current_database()
     """
-    [(archive, filled, counted)] = connection.execute(query)
-    return IndexState(archive, bool(filled), counted)
+    [(archive, filled, fill_to, counted)] = connection.execute(query)
+    return IndexState(archive, bool(filled), fill_to, counted)
 
 
 _COUNTED = 100_000
@@ -148,12 +150,13 @@ UNION ALL SELECT {EntryKind.USAGE:d}, e.id, 0, ? FROM sessions AS e
 """
 
 
-def refill(connection: Connection) -> None:
-    """Add entries for everything there is, newest files first, in place of all that there are."""
+def refill(connection: Connection) -> int:
+    """Add entries for everything there is, newest files first, and return the number of the last one."""
     now = time.time_ns()
-    connection.execute("TRUNCATE outbox")
     connection.execute(_REFILL, (now, now, now))
-    connection.execute("UPDATE index_state SET fill_to = (SELECT coalesce(max(id), 0) FROM outbox)")
+    query = "UPDATE index_state SET fill_to = (SELECT coalesce(max(id), 0) FROM outbox) RETURNING fill_to"
+    [(last,)] = connection.execute(query)
+    return int(last)
 
 
 def finish_filling(connection: Connection) -> bool:
@@ -231,7 +234,8 @@ class IndexedFile(Struct, frozen=True, gc=False):
 def list_files(connection: Connection, generations: Iterable[int]) -> list[IndexedFile]:
     """Return those of some files that are there and searched: in their newest generation, with lines."""
     query = """
-    SELECT s.newest, s.id, s.owner FROM sources AS s WHERE s.newest IN @@ints(?) AND s.kind IN @@texts(?)
+    SELECT g.id, s.id, s.owner FROM generations AS g JOIN sources AS s ON s.id = g.source AND s.newest = g.id
+    WHERE g.id IN @@ints(?) AND s.kind IN @@texts(?)
     """
     kinds = [str(SourceKind.TRANSCRIPT), str(SourceKind.AGENT)]
     return [IndexedFile(*row) for row in connection.execute(query, ([*generations], kinds))]

@@ -44,7 +44,7 @@ from turnlog.store.catalogue.outbox import (
 from turnlog.store.clickhouse import ABOUT, TEXTS, USAGE, ClickHouse, MissingIndexError, Row
 from turnlog.store.clickhouse_usage import build_usage_rows
 from turnlog.store.model import Scope
-from turnlog.store.search.index import HOOKS, Fragment, TextRows, TextWalk, build_wanted, list_asked
+from turnlog.store.search.index import HOOKS, RANKED, Fragment, TextRows, TextWalk, build_wanted, list_asked
 from turnlog.store.search.language import Query, Term
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.paging import Cancelled, Proposal, TextKey, stop_if
@@ -66,7 +66,10 @@ _FEW = 5000
 _OWN_FILES = """
 SELECT s.newest FROM sources AS s WHERE s.owner = ? AND s.kind IN ('transcript', 'agent') LIMIT ?
 """
-_SEEN_FILES = "SELECT s.newest FROM sources AS s WHERE s.owner = ? AND s.newest IN @@ints(?)"
+_SEEN_FILES = """
+SELECT g.id FROM generations AS g JOIN sources AS s ON s.id = g.source AND s.newest = g.id
+WHERE s.owner = ? AND g.id IN @@ints(?)
+"""
 _SEEN_DELIVERIES = "SELECT d.id FROM hook_deliveries AS d WHERE d.owner = ? AND d.id IN @@ints(?)"
 
 
@@ -78,6 +81,8 @@ class ClickHouseTextIndex(PostgresTextIndex):
         self._database = database
         self._archive = CatalogueArchive(database)
         self._is_made = False
+        self._noted: int | None = None
+        """Up to which entry everything was noted for an index that is empty."""
 
     def clear(self, connection: Any) -> None:
         """Have everything sent anew."""
@@ -153,11 +158,12 @@ class ClickHouseTextIndex(PostgresTextIndex):
     def fill(self, connection: Connection) -> bool:
         """Send what is noted of one shard, in the transaction that takes it; return whether there was any."""
         try:
-            self._prepare(connection)
+            if not self._prepare(connection):
+                return True
             entries = take_entries(connection)
             if not entries:
                 self._check(connection)
-                return finish_filling(connection) and self._empty_own(connection)
+                return finish_filling(connection) or self._empty_own(connection)
             self._send(entries)
         except LostStoreError as error:
             if isinstance(error, MissingIndexError):
@@ -169,20 +175,28 @@ class ClickHouseTextIndex(PostgresTextIndex):
 
     def forget(self, connection: Connection) -> None:
         """Delete at once what is gone, whoever noted it."""
-        self._prepare(connection)
+        self.server.make()
         entries = wait_for_gone(connection)
         if entries:
             self._send(entries)
             delete_entries(connection, entries)
 
-    def _prepare(self, connection: Connection) -> None:
-        """Make the tables where they are missing; whoever finds them empty has them filled."""
+    def _prepare(self, connection: Connection) -> bool:
+        """Make the tables where they are missing; return False if everything is noted now to be sent there.
+
+        An index calls itself ours only when that is committed: before, nobody knows that it is being filled.
+        """
         if not self._is_made:
             self.server.make()
             if not self._check(connection):
-                refill(connection)
-                self.server.insert(ABOUT, [(0, read_state(connection).archive)])
+                state = read_state(connection)
+                if self._noted is None or state.fill_to != self._noted:
+                    self._noted = refill(connection)
+                    return False
+                self.server.insert(ABOUT, [(0, state.archive)])
+                self._noted = None
             self._is_made = True
+        return True
 
     def check_reachable(self, connection: Connection) -> None:
         """Raise `StoreError` if it cannot be asked, or is of another archive."""
@@ -204,13 +218,16 @@ class ClickHouseTextIndex(PostgresTextIndex):
         if anew:
             self.server.drop()
             self._is_made = False
-        self._prepare(connection)
-        refill(connection)
+        self.server.make()
+        self._check(connection)
+        self._noted = refill(connection)
 
     def _empty_own(self, connection: Connection) -> bool:
-        """Empty PostgreSQL's own index: it is not asked any more."""
-        PostgresTextIndex.clear(self, connection)
-        return True
+        """Empty PostgreSQL's own index, which is not asked any more; return whether anything was in it."""
+        is_left = read_state(connection).is_filled and bool(connection.execute("SELECT 1 FROM texts LIMIT 1"))
+        if is_left:
+            PostgresTextIndex.clear(self, connection)
+        return is_left
 
     def _send(self, entries: Sequence[Entry]) -> None:
         """Send what entries tell of, as it is now."""
@@ -317,7 +334,7 @@ class _Lookup(Struct, frozen=True, gc=False):
 class Walk:
     """One query's way through the texts of one owner."""
 
-    texts = 3000
+    texts = RANKED
     """As on PostgreSQL: how many there are would tell of those that are not seen."""
 
     def __init__(
