@@ -10,12 +10,15 @@ spec asks for, and so do real sessions; what is written here keeps to the spec's
   is given as the message that it would stand in;
 - `_id` is the uuid, and stands once in a file: with the session before it where another session has a message
   of that uuid, since forks and resumes copy them.
+
+Where all of a session is documents that were exported before, and they are as the spec wants them, they are
+given back as they are: they may be parts of several sessions by now, and say of each what was known of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
@@ -26,7 +29,7 @@ from msgspec import UNSET, Struct
 
 from turnlog.export.conversation import EVERYTHING, Selection, select
 from turnlog.export.redaction import Redactor, redact_json
-from turnlog.messages import Line, Raw
+from turnlog.messages import Line, Position, Raw
 from turnlog.messages.base import encode_value
 from turnlog.messages.blocks import ToolUseBlock
 from turnlog.messages.envelope import instant
@@ -51,8 +54,9 @@ from turnlog.transcripts.lines.content import (
     list_blocks,
     text_of,
 )
+from turnlog.transcripts.migration import MigrationPlanner
 from turnlog.transcripts.queries.sessions import SessionRecords
-from turnlog.transcripts.queries.threads import Thread, list_usage, open_agent, open_main
+from turnlog.transcripts.queries.threads import Thread, decode_all, list_usage, open_agent, open_main
 from turnlog.transcripts.summary import Summary
 from turnlog.transcripts.usage.prices import Prices
 from turnlog.transcripts.usage.sightings import name_answer
@@ -132,20 +136,32 @@ def render_documents(
     *,
     camel: bool = True,
     redactor: Redactor | None = None,
-    shared: Collection[str] = (),
+    shared: Container[str] = (),
 ) -> Iterator[bytes]:
     """Yield the text of a file: a JSON array, a document on each line.
 
     `shared` are the uuids that messages of other sessions have, too.
     """
     first = True
-    for document in _Documents(session, summary.id, selection).build(shared):
-        data = _encode(document if camel else _to_snake(document))
-        if redactor is not None:
-            data = redact_json(data, redactor)
+    for data in encode_documents(session, summary, selection, camel=camel, redactor=redactor, shared=shared):
         yield (b"[\n" if first else b",\n") + data
         first = False
     yield b"[]\n" if first else b"\n]\n"
+
+
+def encode_documents(
+    session: SessionRecords,
+    summary: Summary,
+    selection: Selection = EVERYTHING,
+    *,
+    camel: bool = True,
+    redactor: Redactor | None = None,
+    shared: Container[str] = (),
+) -> Iterator[bytes]:
+    """Yield each document as JSON."""
+    for document in _Documents(session, summary.id, selection).build(shared):
+        data = _encode(document if camel else _to_snake(document))
+        yield data if redactor is None else redact_json(data, redactor)
 
 
 class _Documents:
@@ -166,8 +182,11 @@ class _Documents:
         self._homes: dict[str, str] = {}
         """The uuid of the document that a line is part of, by the line's own."""
 
-    def build(self, shared: Collection[str]) -> Iterator[dict[str, Any]]:
+    def build(self, shared: Container[str]) -> Iterator[dict[str, Any]]:
         """Yield all documents, with the names of a database."""
+        if self._selection == EVERYTHING and _is_settled(self._session):
+            yield from self._give_back(shared)
+            return
         for node, _ in self._walk():
             self._add(node)
         self._restore_lone()
@@ -185,8 +204,18 @@ class _Documents:
                 pairs.append((taken, _Said(said.line, block=Place(said.line, taken.call_at))))
             for each, told in pairs:
                 is_shared = each.uuid in shared or repeated[each.uuid] > 1
-                name = f"{each.session}:{each.uuid}" if is_shared and each.session else each.uuid
-                yield {"_id": name, **self._build_node(each, told, costs)}
+                yield {"_id": _name_document(each, told.line, is_shared), **self._build_node(each, told, costs)}
+
+    def _give_back(self, shared: Container[str]) -> Iterator[dict[str, Any]]:
+        """Yield stored documents that are all as the spec wants them."""
+        costs = _price(self._session)
+        assert self._session.main is not None
+        for line in decode_all(self._session.main):
+            uuid, session = _name_stored(line), _told_session(line)
+            stored = find_stored_type(line)
+            assert stored is not None
+            node = _Node(uuid=uuid, type=stored, session=session, parent=find_parent(line))
+            yield {"_id": _name_document(node, line, uuid in shared), **self._build_node(node, _Said(line), costs)}
 
     def _walk(self) -> Iterator[tuple[_Node, _Said]]:
         """Yield documents for all messages, stored lines, calls and results; some come more than once."""
@@ -434,6 +463,43 @@ class _Documents:
 
     def _is_wanted(self, block: object) -> bool:
         return self._selection.thinking or "thinking" not in type(block).__name__.lower()
+
+
+def _name_document(node: _Node, line: Line, is_shared: bool) -> str:
+    """Return an id; one that was exported keeps a long one, since the copy that it is for may be elsewhere."""
+    whole = f"{node.session}:{node.uuid}"
+    is_long = is_shared or getattr(line.wire, "id", None) == whole
+    return whole if is_long and node.session else node.uuid
+
+
+def _is_settled(session: SessionRecords) -> bool:
+    """Tell whether a session is nothing but documents that were exported before, and need no correction."""
+    if session.main is None or len(session.chapters) > 1:
+        return False
+    planner = MigrationPlanner()
+    known: set[tuple[str | None, str]] = set()
+    parents: set[tuple[str | None, str]] = set()
+    held: set[tuple[str, object]] = set()
+    tools: dict[Position | None, tuple[str, str, object]] = {}
+    for line in decode_all(session.main):
+        uuid, own, parent = Place(line, 0).uuid, _told_session(line), find_parent(line)
+        is_named = isinstance(line.wire, Document003) and line.wire.id in (uuid, f"{own}:{uuid}")
+        if uuid is None or own is None or not is_named or (own, uuid) in known:
+            return False
+        known.add((own, uuid))
+        parents |= {(own, parent)} if parent is not None else set()
+        calls = [block.id for block in list_blocks(line.entry) if is_call(block)]
+        if find_stored_type(line) in _TOOLS:
+            tools[line.at] = uuid, parent or "", next(iter(calls), None)
+        else:
+            held |= {(uuid, id) for id in calls}
+        planner.add(line)
+    plan = planner.build()
+    # Parts of several sessions may have an answer twice, as a whole and as the line that a call is named after.
+    places = (*(each.at for each in plan.corrections), *(each.at for each in plan.left))
+    doubtful = (tools.get(at, ("", "", None)) for at in places)
+    is_right = all((above, call) in held or name_result(above) == uuid for uuid, above, call in doubtful)
+    return parents <= known and is_right
 
 
 def _open(records: Thread, agent: str) -> _Thread:
