@@ -21,6 +21,7 @@ _MCP_RESULT = "an MCP result: the protocol and the server describe it"
 UNTYPED_FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "ToolUseBlock.input": _LAZY_INPUT,
+        "StoredMessage.input": _LAZY_INPUT,
         "UserEntry.tool_use_result": _LAZY_RESULT,
         "AssistantEntry.wire_tool_inputs": _LAZY_INPUT,
         "Assistant000.tool_arguments": _LAZY_INPUT,

@@ -39,7 +39,7 @@ from turnlog.messages.entries import (
     UserEntry,
 )
 from turnlog.messages.envelope import Envelope, instant
-from turnlog.messages.message import Message, Usage
+from turnlog.messages.message import Message, StoredMessage, Usage
 from turnlog.messages.metadata import Summary
 from turnlog.messages.salvage import ProblemKind, TolerantDecoder, view
 from turnlog.messages.spans import members_of
@@ -298,7 +298,7 @@ class Document003(Envelope, LegacyLine, rename="camel"):
     model: str | None | UnsetType = UNSET
     cost_usd: Number | StoredNumber | None | UnsetType = UNSET
     usage: StoredUsage | None | UnsetType = UNSET
-    message_data: Message | None | UnsetType = UNSET
+    message_data: StoredMessage | None | UnsetType = UNSET
     message: Message | UnsetType = UNSET
     summary: str | UnsetType = UNSET
     created_at: str | Number | StoredDate | None | UnsetType = UNSET
@@ -335,8 +335,9 @@ class Document003(Envelope, LegacyLine, rename="camel"):
         if entry.message == self._message():
             return found
         for name in ("message_data", "message"):
-            if isinstance(getattr(self, name), Message):
-                return found | {name: entry.message}
+            whole = getattr(self, name)
+            if isinstance(whole, Message) and not (isinstance(whole, StoredMessage) and whole.is_block):
+                return found | {name: _restore(entry.message, type(whole))}
         return found | {"model": entry.message.model, "content": _store_content(self.type, entry.message)}
 
     def inspect(self, tolerant: TolerantDecoder) -> None:
@@ -352,7 +353,7 @@ class Document003(Envelope, LegacyLine, rename="camel"):
     def _message(self) -> Message:
         for whole in (self.message_data, self.message):
             if isinstance(whole, Message):
-                return whole
+                return whole.lift() if isinstance(whole, StoredMessage) else whole
         return Message(content=_read_content(self.type, self.content), model=self.model)
 
     def _exported(self) -> dict[tuple[str, ...], Any]:
@@ -435,6 +436,11 @@ class Api003(LegacyLine):
         if self.is_sidechain_camel is not UNSET:
             fields["is_sidechain"] = self.is_sidechain_camel
         return Document003(**fields)
+
+
+def _restore(message: Message, kind: type[Message]) -> Message:
+    """Return a message as a document keeps it."""
+    return kind(**{name: getattr(message, name) for name in Message.__struct_fields__})
 
 
 def _convert(usage: StoredUsage | Usage | None | UnsetType, to: Any) -> Any:

@@ -11,7 +11,7 @@ writers put the bare kind in place of the object, so a field that holds an origi
 """
 
 from turnlog.messages.base import UNSET, Camel, OpenEnum, Raw, Snake, UnsetType, field
-from turnlog.messages.blocks import ContentBlock
+from turnlog.messages.blocks import ContentBlock, ToolResultBlock, ToolUseBlock
 
 __all__ = [
     "AppliedEdit", "CacheCreation", "CacheMissReason", "Container", "ContainerSkill", "ContextManagement",
@@ -245,3 +245,29 @@ class Message(Snake):
     """Null, in messages of some versions."""
     output_config: OutputConfig | None | UnsetType = UNSET
     """In kept requests alone."""
+
+
+class StoredMessage(Message):
+    """A message as a stored document has it (spec 003), or the call or result that was taken out of one."""
+
+    tool_use_id: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    input: Raw | UnsetType = UNSET
+    is_error: bool | None | UnsetType = UNSET
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is a call or a result."""
+        return self.type in ("tool_use", "tool_result")
+
+    def lift(self) -> Message:
+        """Return the message that it is, or one that has the block alone."""
+        if self.type == "tool_use":
+            name = self.name if isinstance(self.name, str) else ""
+            return Message(content=(ToolUseBlock(id=self.id, name=name, input=self.input),))
+        if self.type == "tool_result":
+            content, failed = self.content, self.is_error
+            return Message(
+                content=(ToolResultBlock(tool_use_id=self.tool_use_id, content=content, is_error=failed),)
+            )
+        return Message(**{name: getattr(self, name) for name in Message.__struct_fields__})
