@@ -33,6 +33,8 @@ from turnlog.store.model import (
 )
 from turnlog.transcripts.session_files import list_config_dirs
 
+PASSWORD_SETTING = "TURNLOG_MONGODB_PASSWORD"
+"""Says the password of a MongoDB server, for the user that its address names."""
 _MOST_WEBHOOKS = 10
 _FILE = "turnlog.db"
 _CAPTURED = "captured"

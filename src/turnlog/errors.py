@@ -12,6 +12,7 @@
     ├── HookError            settings of Claude Code that are none, or cannot be written; carries their path
     ├── MarkError            a name, tag or note that may not be kept
     ├── MigrationError       a file that may not or cannot be migrated; carries its path
+    ├── MongoError           a database that cannot be reached or refuses, told in one line without secrets
     ├── ProtocolError        a control message that may not be sent; carries the request's id
     ├── PushError            a server that does not take what is pushed; says whether it may later
     ├── QueryError           a search that nobody can understand; carries the place
@@ -110,6 +111,10 @@ class HookError(_FileError):
 
 class MigrationError(_FileError):
     """A file may not be migrated as asked, or changed meanwhile; nothing was written."""
+
+
+class MongoError(TurnlogError):
+    """A MongoDB server cannot be reached, refuses, or is not named as one; the text says no secret."""
 
 
 class ProtocolError(TurnlogError):

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ import click
 from msgspec import Struct
 
 from turnlog.cli.files import STDIN, STDIN_NAME
-from turnlog.cli.output import Output, output_options, track
+from turnlog.cli.output import Output, output_options, password_option, track
 from turnlog.cli.session_input import OpenedSession, is_file_name, open_session_input
 from turnlog.cli.terminal import MisuseError, clean_line, warn
 from turnlog.config import Settings
@@ -60,7 +61,7 @@ class WrittenSession(Struct, frozen=True, gc=False):
 
 
 @click.command("export")
-@click.argument("sessions", metavar="ID|FILE|-...", nargs=-1, required=True)
+@click.argument("sessions", metavar="ID|FILE|-...", nargs=-1)
 @click.option("--raw", is_flag=True, help="The files as they were, byte for byte.")
 @click.option("--format", "form", type=click.Choice([*map(str, Format)]), help="The format to write.")
 @click.option(
@@ -84,7 +85,13 @@ class WrittenSession(Struct, frozen=True, gc=False):
 )
 @click.option("--word", "words", multiple=True, help="Redact this word, too; may be repeated.")
 @click.option("--snake", is_flag=True, help="With --format json: field names as in the API.")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--force", is_flag=True, help="Overwrite existing files, or documents that are there already.")
+@click.option(
+    "--to", "address", metavar="ADDRESS", help="Keep a MongoDB database up to date: mongodb://host/name."
+)
+@password_option
+@click.option("--follow", "follows", is_flag=True, help="With --to: go on as sessions grow, until interrupted.")
+@click.option("--dry-run", is_flag=True, help="With --to: show what would be written, and write nothing.")
 @output_options()
 def export_command(
     sessions: tuple[str, ...],
@@ -97,13 +104,18 @@ def export_command(
     words: tuple[str, ...],
     snake: bool,
     force: bool,
+    address: str | None,
+    password_file: Path | None,
+    follows: bool,
+    dry_run: bool,
     output: Output,
     **parts: Any,
 ) -> None:
     """Export sessions to read, to share, or as they were.
 
     ID may be the beginning of a session's id, the path of a session's file, or - for one on standard input.
-    Sessions that share an id get a file each. A file is written whole, or not at all.
+    Sessions that share an id get a file each. A file is written whole, or not at all. With --to, archived
+    sessions go into a database as documents, all of them if no ID is given.
 
     Examples:
       turnlog export 5d1c --format html                 one self-contained page
@@ -111,8 +123,28 @@ def export_command(
       turnlog export 5d1c 77aa --format json --output ./documents/
       turnlog export 5d1c --format html --turns 3-7 --no-thinking
       turnlog export 5d1c --raw --output ./session      the files, byte for byte
+      turnlog export --to mongodb://localhost/claude    all sessions, into a database
     """
     settings = output.settings
+    rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
+    if address is not None:
+        if raw or form or where or session or turns or snake or parts["branch"] is not None:
+            raise MisuseError(
+                "--to writes documents of whole sessions, and takes no format, place, turns or branch"
+            )
+        from turnlog.cli.database import export_to_database
+        from turnlog.cli.sync import refresh
+
+        if follows and (dry_run or sessions):
+            raise MisuseError("--follow goes on with all sessions, and writes what is new")
+        follow = partial(refresh, settings) if follows else None
+        selection = Selection(**parts)
+        export_to_database(address, password_file, sessions, rules, selection, output, follow, dry_run, force)
+        return
+    if follows or dry_run or password_file is not None:
+        raise MisuseError("--follow, --dry-run and --password-file need --to mongodb://host/database")
+    if not sessions:
+        raise MisuseError("name a session: `turnlog sessions` lists them")
     if raw == (form is not None):
         raise MisuseError("choose a format: --format html|md|json|jsonl|csv, or --raw for the original files")
     meant = _find_meant(settings, sessions)
@@ -121,7 +153,6 @@ def export_command(
         return
     first, last = _read_range(turns)
     selection = Selection(first_turn=first, last_turn=last, **parts)
-    rules = RedactionRules(words=(*settings.redact_words, *words)) if redact else None
     writer = _Writer(settings, Format(form), selection, rules, camel=not snake, force=force, session=session)
     if where is not None and path_text(where) == _STDOUT:
         writer.print_all(meant)

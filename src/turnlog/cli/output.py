@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property, wraps
 from itertools import chain
+from pathlib import Path
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -266,6 +267,30 @@ def output_options(
 
     usual = None if pages or pager else False
     return decorate
+
+
+_DATABASES = ("mongodb://", "mongodb+srv://")
+password_option = click.option(
+    "--password-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PATH",
+    help="A file with the password of the database.  [default: TURNLOG_MONGODB_PASSWORD in the environment]",
+)
+
+
+def is_database(text: object) -> bool:
+    """Tell whether a MongoDB database is named, and no file."""
+    return isinstance(text, str) and text.lower().startswith(_DATABASES)
+
+
+class PathOrDatabase(click.Path):
+    """A path, or the address of a database as it stands."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Return a `Path`, or the text of an address."""
+        return value if is_database(value) else super().convert(value, param, ctx)
 
 
 PATIENCE = 1.0

@@ -55,14 +55,17 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
 
 
 @contextmanager
-def lock_file(path: Path) -> Iterator[int]:
-    """Open a file to be appended to, made if it is not there, and keep others from appending meanwhile."""
+def lock_file(path: Path, *, waits: bool = True) -> Iterator[int]:
+    """Open a file to be appended to, made if it is not there, and keep others from appending meanwhile.
+
+    Raises `BlockingIOError` if another process does, unless it `waits` for that one.
+    """
     for folder in reversed([each for each in path.parents if not each.is_dir()]):
         make_folder(folder)  # each for the owner alone, and each on the disk
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
     try:
-        _lock(file)
+        _lock(file, waits)
         yield file
     finally:
         os.close(file)  # which lets go of the lock
@@ -77,9 +80,9 @@ def write_lines(file: int, lines: Sequence[bytes]) -> None:
     os.fsync(file)
 
 
-def _lock(file: int) -> None:
+def _lock(file: int, waits: bool) -> None:
     if sys.platform != "win32":
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
 
 
 NOTES = ("hidden", "summaries")
