@@ -13,7 +13,14 @@ from pathlib import Path
 
 import click
 
-from turnlog.cli.output import Output, output_options, show_progress
+from turnlog.cli.output import (
+    Output,
+    PathOrDatabase,
+    is_database,
+    output_options,
+    password_option,
+    show_progress,
+)
 from turnlog.cli.plain_text import describe_sync
 from turnlog.cli.stores import open_archive
 from turnlog.cli.terminal import MisuseError, NothingFoundError, warn
@@ -97,24 +104,50 @@ _LONG_PATIENCE = 600.0
 
 
 @click.command("sync")
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="[PATH|ADDRESS]...", nargs=-1, type=PathOrDatabase(path_type=Path))
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes read files.  [default: by size]"
 )
 @click.option("--watch", "watches", is_flag=True, help="Keep following what is written, until interrupted.")
+@password_option
 @output_options()
-def sync_command(paths: tuple[Path, ...], workers: int | None, watches: bool, output: Output) -> None:
+def sync_command(
+    paths: tuple[Path | str, ...],
+    workers: int | None,
+    watches: bool,
+    password_file: Path | None,
+    output: Output,
+) -> None:
     """Archive every byte of every session, for good.
 
     Looks at the sessions in CLAUDE_CONFIG_DIR, or else in ~/.claude, or at those in PATHs, and archives what
-    is new since the last time. What Claude Code has deleted since then stays in the archive.
+    is new since the last time. What Claude Code has deleted since then stays in the archive. ADDRESS is that of
+    a MongoDB database with stored messages, mongodb://user@host/name.
 
     Examples:
       turnlog sync                        all sessions of this machine
       turnlog sync ~/old-laptop/.claude   those in a folder
       turnlog sync --watch                and keep following them as they grow
+      turnlog sync mongodb://host/name    those in a database
     """
     settings = output.settings
+    if watches and any(map(is_database, paths)):
+        raise MisuseError("--watch follows files; run `turnlog sync` again for what is new in a database")
+    found = [
+        _take_in(settings, each, password_file, output) if isinstance(each, str) else each for each in paths
+    ]
+    _sync_paths(settings, tuple(found), workers, watches, output)
+
+
+def _take_in(settings: Settings, address: str, password_file: Path | None, output: Output) -> Path:
+    from turnlog.cli.database import import_database
+
+    return import_database(settings, address, password_file, output)
+
+
+def _sync_paths(
+    settings: Settings, paths: tuple[Path, ...], workers: int | None, watches: bool, output: Output
+) -> None:
     if watches:
         from turnlog.cli.sync_watch import watch
 
