@@ -19,7 +19,7 @@ from rich.text import Text
 
 from turnlog.cli import terminal
 from turnlog.cli.files import STDIN, STDIN_NAME, find_files, read_stdin, require_file
-from turnlog.cli.output import Output, output_options, show_progress, track
+from turnlog.cli.output import Output, PathOrDatabase, output_options, password_option, show_progress, track
 from turnlog.cli.session_input import is_file_name, open_session_input
 from turnlog.errors import MigrationError
 from turnlog.export.plain_text import plural
@@ -358,23 +358,47 @@ class MigrationDocument(Struct, frozen=True, gc=False):
 
 
 @click.command("migrate")
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="IN|ADDRESS", type=PathOrDatabase(path_type=Path))
+@click.argument("target", metavar="[OUT]", type=click.Path(path_type=Path), required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists; it may be IN itself.")
+@click.option("--undo", is_flag=True, help="With ADDRESS: take back what was corrected there.")
+@password_option
 @output_options()
-def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, output: Output) -> None:
+def migrate_command(
+    source: Path | str,
+    target: Path | None,
+    dry_run: bool,
+    force: bool,
+    undo: bool,
+    password_file: Path | None,
+    output: Output,
+) -> None:
     """Correct stored tool messages that have the wrong parents.
 
     IN holds documents of tool messages, one per line or as mongoexport writes them; OUT gets the same bytes
     except for parents and flags that are wrong (spec 003). Migrating again changes nothing. What cannot be
-    decided for certain is left as it is, and listed.
+    decided for certain is left as it is, and listed. Documents in a MongoDB database, at ADDRESS, are corrected
+    in place.
 
     Examples:
       turnlog migrate messages.jsonl messages.fixed.jsonl --dry-run
       turnlog migrate messages.jsonl messages.fixed.jsonl
       turnlog migrate messages.jsonl messages.jsonl --force    in place
+      turnlog migrate mongodb://host/name                      in a database
+      turnlog migrate mongodb://host/name --undo               and back
     """
+    if isinstance(source, str):
+        if target is not None or force:
+            raise terminal.MisuseError(
+                "documents of a database are corrected in place: without OUT and --force"
+            )
+        _migrate_database(source, password_file, dry_run, undo, output)
+        return
+    if target is None:
+        raise terminal.MisuseError("name a file for the corrected documents: turnlog migrate IN OUT")
+    if undo or password_file is not None:
+        raise terminal.MisuseError("--undo and --password-file need mongodb://host/database")
     require_file(source)
     try:
         with show_progress(f"Migrating {path_text(source)}") as report:
@@ -388,7 +412,33 @@ def migrate_command(source: Path, target: Path, dry_run: bool, force: bool, outp
         raise terminal.NothingFoundError(f"{path_text(source)}: no documents")
 
 
-def _migration_document(done: Migration, source: Path, target: Path, dry_run: bool) -> MigrationDocument:
+def _migrate_database(
+    address: str, password_file: Path | None, dry_run: bool, undo: bool, output: Output
+) -> None:
+    from turnlog.cli.database import load, open_database
+
+    module = load("mongodb_migration")
+    with open_database(address, password_file) as database, show_progress("Migrating documents") as report:
+        if undo:
+            undone = module.undo_migration(database, dry_run=dry_run, on_progress=report)
+        else:
+            applied = module.migrate_database(database, dry_run=dry_run, on_progress=report)
+    if undo:
+        would = " would be" if dry_run else ""
+        shown = (
+            f"{plural(undone.restored, 'document')}{would} as before, {undone.left:,} changed since and left"
+        )
+        output.show(undone, [shown])
+        return
+    done = applied.plan
+    output.show(_migration_document(done, address, address, dry_run), render_migration(done, dry_run))
+    if applied.lost:
+        terminal.warn(f"{plural(applied.lost, 'document')} changed meanwhile; run this again")
+
+
+def _migration_document(
+    done: Migration, source: Path | str, target: Path | str, dry_run: bool
+) -> MigrationDocument:
     return fill(
         MigrationDocument,
         done,
