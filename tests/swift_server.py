@@ -1,7 +1,8 @@
 """OpenStack Swift with its interface for S3, on loopback: the program that `s3_server` runs.
 
 All of its servers are in this process: one for accounts, one for containers, one for objects, and the one that
-is talked to, in front of them. It prints its port, and ends with the process that started it.
+is talked to, in front of them. It prints its port, and ends with the process that started it. On a folder that
+another one had, it has what that had.
 """
 # mypy: disable-error-code="import-untyped, no-untyped-call"
 
@@ -40,9 +41,9 @@ default = yes
 """
 
 
-def main(folder: Path, parent: int) -> None:
-    """Serve from a folder until the process that wants it is gone."""
-    (folder / "devices" / "one").mkdir(parents=True)
+def main(folder: Path, parent: int, port: int) -> None:
+    """Serve from a folder, on a port or a free one, until the process that wants it is gone."""
+    (folder / "devices" / "one").mkdir(parents=True, exist_ok=True)
     (folder / "swift.conf").write_text(_CONFIG)
     set_swift_dir(str(folder))
     settings = {
@@ -58,7 +59,7 @@ def main(folder: Path, parent: int) -> None:
         _make_ring(folder / f"{name}.ring.gz", socket.getsockname()[1])
         _serve(socket, servers[name](dict(settings)))
     proxy = Application(dict(settings))
-    front = eventlet.listen(("127.0.0.1", 0))
+    front = eventlet.listen(("127.0.0.1", port))
     _serve(front, _add_interface(proxy, settings))
     for container in (BUCKET, f"{BUCKET}+segments"):  # of which the second one has what is sent in parts
         made = Request.blank(f"/v1/AUTH_{_ACCOUNT}/{container}", method="PUT").get_response(proxy)
@@ -93,4 +94,4 @@ def _serve(socket: Any, app: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

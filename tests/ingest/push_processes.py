@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from turnlog.ingest.machine import find_origin
 from turnlog.server.http_server import Ready, ServeOptions, serve
 from turnlog.store.interface import MaintainedStore, read_all
@@ -32,11 +34,11 @@ class ServerProcess:
         home: Path,
         host: str = "127.0.0.1",
         allowed: tuple[str, ...] = (),
-        address: str | None = None,
+        place: ServerPlace | None = None,
     ) -> None:
-        """Take the server's folder, and the address of its database, if it has one."""
+        """Take the server's folder, and where its archive is, if that is on a server."""
         self.home = home
-        self.place: StorePlace = home / "turnlog.db" if address is None else ServerPlace(address, home)
+        self.place: StorePlace = home / "turnlog.db" if place is None else replace(place, home=home)
         self.host = host
         self.allowed = allowed
         self.port = 0
@@ -106,7 +108,7 @@ def _serve(home: Path, place: StorePlace, options: ServeOptions, told: Connectio
     env = {
         "TURNLOG_HOME": os.fspath(home),
         "CLAUDE_CONFIG_DIR": os.fspath(home / "nothing"),
-        "PATH": os.environ["PATH"],
+        **{name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
     }
 
     def on_ready(ready: Ready) -> None:

@@ -11,7 +11,7 @@ from ingest.push_processes import CollectorProcess, ServerProcess, await_that, c
 from ingest.pushed_store import check_sound
 from postgres_server import make_archive
 from turnlog.ingest.spool import SPOOL, Spool
-from turnlog.store.model import LOCAL
+from turnlog.store.model import LOCAL, ServerPlace
 from turnlog.testing.builders import make_lines
 from turnlog.transcripts.hooks import build_delivery
 
@@ -21,10 +21,10 @@ YEAR = 365 * 86_400
 @pytest.mark.parametrize("on_database", [False, True], ids=["sqlite", "postgres"])
 def test_clocks_that_are_years_apart_change_nothing(tmp_path: Path, on_database: bool) -> None:
     """What follows on what is told by bytes, and what came when by whoever was there."""
-    address = make_archive() if on_database else None
+    place = ServerPlace(make_archive(), tmp_path) if on_database else None
     machines = [CollectorProcess(tmp_path / f"m{years}", skew=years * YEAR) for years in (-10, 10)]
     delivered: dict[str, int] = {}
-    with ServerProcess(tmp_path / "server", address=address).running() as server:
+    with ServerProcess(tmp_path / "server", place=place).running() as server:
         for turn in range(2):
             for machine in machines:
                 work(machine, turn, delivered)
