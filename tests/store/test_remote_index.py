@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from clickhouse_engine import make_index, make_place
 from postgres_server import make_archive
 from turnlog.errors import LostStoreError, StoreError
+from turnlog.store.catalogue.postgres import PostgresConnection
 from turnlog.store.clickhouse import ClickHouse
 from turnlog.store.interface import MaintainedStore, Maintenance
 from turnlog.store.model import LOCAL, IndexPlace, Scope, ServerPlace, Viewer, Visibility
@@ -133,6 +135,28 @@ def test_while_the_index_is_away_all_but_searches_goes_on(place: ServerPlace) ->
     with opened(place) as store:
         assert store.maintain(Maintenance.FILL)
         assert find(store, "plover") == [0]
+
+
+def test_what_is_no_hit_takes_no_statement_of_its_own(
+    place: ServerPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def execute(
+        connection: Any, statement: str, values: Any = (), run: Any = PostgresConnection.execute
+    ) -> Any:
+        asked.append(statement)
+        return run(connection, statement, values)
+
+    with opened(place) as store:
+        for number in range(60):
+            name = f"session-{number}"
+            keep(store, {f"{name}.jsonl": make_line(0, text="plover grey")}, session_id=name)
+        keep(store, {"session-x.jsonl": make_line(0, text="grey plover")}, session_id="session-x")
+        store.maintain(Maintenance.FILL)
+        monkeypatch.setattr(PostgresConnection, "execute", execute)
+        assert len(find(store, '"grey plover"')) == 1
+    assert len(asked) < 20, asked
 
 
 def test_an_index_that_was_emptied_is_filled_again(place: ServerPlace) -> None:

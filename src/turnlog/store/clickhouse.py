@@ -172,7 +172,6 @@ def create_cluster(cluster: str, database: str) -> list[str]:
 
 _IN_PROCESS = "chdb"
 _SECURE = "clickhouses"
-SCHEMES = ("clickhouse", _SECURE, _IN_PROCESS)
 _DATABASE = "turnlog"
 _AT_ONCE = 20_000
 """How many rows are sent at once, at most,"""

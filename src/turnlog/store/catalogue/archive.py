@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from operator import itemgetter
 
@@ -72,6 +72,18 @@ WHERE generation = :generation AND start + length > :at
     AND start = (SELECT max(start) FROM frames WHERE generation = :generation AND start <= :at)
 UNION ALL SELECT start, length, CAST(data AS @@bytes) FROM tail_frames AS f
 WHERE generation = :generation AND start <= :at AND start + length > :at
+"""
+# The same for many lines, on PostgreSQL.
+_NEAR_SOME = """
+SELECT w.file, f.start, f.length, f.data
+FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS w(file, at) CROSS JOIN LATERAL (
+    (
+        SELECT start, length, data FROM frames WHERE generation = w.file AND start <= w.at
+        ORDER BY start DESC LIMIT 1
+    )
+    UNION ALL SELECT start, length, data FROM tail_frames WHERE generation = w.file AND start <= w.at
+) AS f
+WHERE f.start + f.length > w.at
 """
 _REPAIR = {
     "frames": "UPDATE frames SET data = ? WHERE generation = ? AND start = ?",
@@ -217,6 +229,20 @@ class LineReader:
         self._scope = scope
         self._opened: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
         """Of the frame of each file that was read last where it begins, and its bytes, or the first of them."""
+        self._loaded: dict[int, dict[int, tuple[int, bytes]]] = {}
+        """Frames of files by where they begin, with their lengths, still packed."""
+
+    def preload(self, places: Collection[tuple[int, int]]) -> None:
+        """Load the frames that have some bytes, side by side, in place of those before."""
+        self._loaded = {}
+        if not places:
+            return
+        files, starts = zip(*sorted(places), strict=True)
+        rows = {row[:2]: row for row in self._connection.execute(_NEAR_SOME, ([*files], [*starts]))}
+        loaded = self._connection.load([row[3] for row in rows.values()])
+        for (file, start, length, _), packed in zip(rows.values(), loaded, strict=True):
+            if not isinstance(packed, ValueError):
+                self._loaded.setdefault(file, {})[start] = length, packed
 
     def read(self, file: int, offset: int, length: int) -> bytes:
         """Return bytes as `CatalogueArchive.read` does; `file` is the number of the generation."""
@@ -238,16 +264,26 @@ class LineReader:
 
     def _open(self, file: int, offset: int, end: int) -> tuple[int, bytes]:
         known, _ = self._opened.pop(file, (None, b""))
-        for start, length, cell in self._connection.execute(_NEAR, {"generation": file, "at": offset}):
-            [packed] = self._connection.load([cell])
-            if isinstance(packed, ValueError):
-                continue
+        for start, length, packed in self._find_near(file, offset):
             with suppress(ValueError):
                 size = length if known == start else end - start
                 self._opened[file] = start, decompress_first(packed, length, min(size, length))
         if len(self._opened) > _KEPT:
             self._opened.popitem(last=False)
         return self._opened.get(file, (0, b""))
+
+    def _find_near(self, file: int, at: int) -> list[tuple[int, int, bytes]]:
+        """Return the frame that has a byte: where it begins, how long it is, and what it is packed."""
+        for start, (length, packed) in self._loaded.get(file, {}).items():
+            if start <= at < start + length:
+                return [(start, length, packed)]
+        rows = self._connection.execute(_NEAR, {"generation": file, "at": at})
+        loaded = self._connection.load([cell for _, _, cell in rows])
+        return [
+            (start, length, packed)
+            for (start, length, _), packed in zip(rows, loaded, strict=True)
+            if not isinstance(packed, ValueError)
+        ]
 
 
 def _list_near(spans: Sequence[tuple[int, int]], first: int) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import DecodeError
@@ -47,6 +48,13 @@ _LOAD = """
 SELECT CAST(d.packed AS @@bytes), CAST(g.patch AS @@bytes) FROM segments AS g
 JOIN segment_data AS d ON d.source = g.source AND d.number = g.number WHERE g.source = ? AND g.number = ?
 """
+_LOAD_SOME = """
+SELECT g.source, g.number, d.packed, g.patch
+FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS w(source, number)
+JOIN segments AS g ON g.source = w.source AND g.number = w.number
+JOIN segment_data AS d ON d.source = w.source AND d.number = w.number
+"""
+"""On PostgreSQL."""
 _FACTS = 9
 """How many columns come before those of a head."""
 _CHAPTERS = f"""
@@ -191,6 +199,23 @@ def load_segment(connection: Connection, source: int, number: int) -> Segment:
     if isinstance(packed, ValueError):
         raise DecodeError(str(packed))
     return unpack_segment(packed, patch)
+
+
+def load_segments(
+    connection: Connection, wanted: Collection[tuple[int, int]]
+) -> dict[tuple[int, int], Segment]:
+    """Return segments by source and number, side by side; those that are missing or damaged are left out."""
+    if not wanted:
+        return {}
+    sources, numbers = zip(*sorted(wanted), strict=True)
+    rows = connection.execute(_LOAD_SOME, ([*sources], [*numbers]))
+    loaded = connection.load([cell for _, _, cell, _ in rows])
+    found = {}
+    for (source, number, _, patch), packed in zip(rows, loaded, strict=True):
+        if not isinstance(packed, ValueError):
+            with suppress(DecodeError, ValueError):
+                found[source, number] = unpack_segment(packed, patch)
+    return found
 
 
 class SegmentCache:

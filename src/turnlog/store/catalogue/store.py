@@ -289,12 +289,13 @@ class CatalogueStore:
         """Return a page of the passages that match, each once, of the newest generation of each file."""
 
         def work(connection: Connection) -> SearchPage:
-            rows = CatalogueTextRows(connection, scope, self._segments)
+            lines = LineReader(self._archive, connection, scope)
+            rows = CatalogueTextRows(connection, scope, self._segments, lines)
             return search_texts(
                 self._index,
                 connection,
                 rows,
-                LineReader(self._archive, connection, scope).read,
+                lines.read,
                 scope,
                 query,
                 order=order,

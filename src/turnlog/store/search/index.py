@@ -228,6 +228,13 @@ class KnownChapters:
 class TextRows(Protocol):
     """Looks up the rows of one owner around texts."""
 
+    @property
+    def at_once(self) -> int:
+        """How many texts it pays to look up together."""
+
+    def prefetch(self, proposals: Sequence[Proposal]) -> None:
+        """Look up where some texts are, and load their lines, since all of them are about to be read."""
+
     def use_chapters(self, known: KnownChapters) -> None:
         """Look up no file that is among these, and add the others."""
 
@@ -320,19 +327,23 @@ def search_texts(
             proposals = iter(rank(newest, walk.texts)[base.count :])
         else:
             proposals = walk.propose(None if after is None else after.key)
-        candidates = _build(proposals, walk.around, cancelled)
+        candidates = _build(proposals, rows, walk.around, cancelled)
         page = collect_page(candidates, matcher, TextReader(read), limit=limit, cancelled=cancelled, base=base)
         return replace(page, backlog=walk.backlog) if walk.backlog else page
 
 
 def _build(
-    proposals: Iterable[Proposal], around: Surroundings, cancelled: Cancelled | None
+    proposals: Iterator[Proposal], rows: TextRows, around: Surroundings, cancelled: Cancelled | None
 ) -> Iterator[Candidate]:
-    for proposal in proposals:
-        stop_if(cancelled)
-        candidate = around.build(proposal)
-        if candidate is not None:
-            yield candidate
+    size = rows.at_once
+    while some := list(islice(proposals, size)):
+        rows.prefetch(some)
+        for proposal in some:
+            stop_if(cancelled)
+            candidate = around.build(proposal)
+            if candidate is not None:
+                yield candidate
+        size = min(2 * size, 4 * rows.at_once) if size > 1 else 1
 
 
 class ShardBuilder(Protocol):

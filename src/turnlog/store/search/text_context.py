@@ -5,7 +5,7 @@ An engine looks up the rows (`TextRows`); what they mean is the same for every e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from operator import attrgetter
@@ -14,9 +14,10 @@ from typing import Any
 from msgspec import UNSET, json
 from msgspec.structs import replace
 
+from turnlog.store.catalogue.archive import LineReader
 from turnlog.store.catalogue.database import INDEXED, Connection, Row, pack_text, unpack_text
 from turnlog.store.catalogue.hooks import list_deliveries
-from turnlog.store.catalogue.segments import SegmentCache, SourceReader, load_segment
+from turnlog.store.catalogue.segments import SegmentCache, SourceReader, load_segment, load_segments
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.index import HOOKS, Chapter, Delivery, KnownChapters, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
@@ -251,6 +252,7 @@ FROM generations AS g JOIN sources AS s ON s.id = g.source JOIN sessions AS e ON
 WHERE s.owner = ?
 """
 _ONE = " AND g.id = ?"
+_SOME = " AND g.id IN @@ints(?)"
 _ORIGIN = 11
 """Which column behind the number has the machine."""
 _DELIVERY = f"""
@@ -269,6 +271,10 @@ _CALLS: Mapping[str, Callable[[CallRecord], _Spot]] = {
 """Where the texts of calls stand."""
 
 
+_AT_ONCE = 32
+"""A page, and some that are no hits; each would take statements, and requests to a bucket, of its own."""
+
+
 class _SegmentReader(SourceReader):
     """Reads segments, those of which nothing is known but the number with one statement less for each file."""
 
@@ -276,12 +282,18 @@ class _SegmentReader(SourceReader):
         super().__init__(connection, cache)
         self._peeked: dict[str, tuple[int, Segment]] = {}
         """Of each file the segment that was looked at last."""
+        self._loaded: dict[tuple[int, int], Segment] = {}
+
+    def preload(self, wanted: Collection[tuple[int, int]]) -> None:
+        """Load segments by the numbers of their files and their own, in place of those before."""
+        self._loaded = load_segments(self._connection, wanted)
 
     def peek(self, source: str, number: int) -> Segment:
         """Return a segment, whether or not heads were listed; raises `KeyError` for one that is not there."""
         known = self._peeked.get(source)
         if known is None or known[0] != number:
-            known = number, load_segment(self._connection, self.sources[source], number)
+            loaded = self._loaded.get((self.sources[source], number))
+            known = number, loaded or load_segment(self._connection, self.sources[source], number)
             self._peeked[source] = known
         return known[1]
 
@@ -299,15 +311,48 @@ class CatalogueTextRows:
         connection: Connection,
         scope: Scope,
         segments: SegmentCache,
+        lines: LineReader | None = None,
     ) -> None:
-        """Begin with nothing looked up."""
+        """Begin with nothing looked up; `lines` reads the lines of what is looked up."""
         self._connection = connection
         self._scope = scope
+        self._lines = lines
         self._reader = _SegmentReader(connection, segments)
         self.use_chapters(KnownChapters())
         self._records: dict[int, Records] = {}
         self._calls: dict[tuple[int, str, int], dict[_Spot, CallRecord]] = {}
         self._agent_types: dict[int, dict[str, str | None]] = {}
+
+    @property
+    def at_once(self) -> int:
+        """How many texts it pays to look up together."""
+        return _AT_ONCE if self._connection.engine == "postgresql" else 1  # a file has no ways to save
+
+    def prefetch(self, proposals: Sequence[Proposal]) -> None:
+        """Look up where some texts are, and load their lines, since all of them are about to be read."""
+        if self.at_once == 1:
+            return
+        texts = [text for text in proposals if text.generation != HOOKS]
+        missing = sorted({text.generation for text in texts}.difference(self._chapters))
+        if missing:
+            found = self._connection.execute(f"{_CHAPTER} {_SOME}", (self._scope.owner, missing))
+            self._chapters.update(dict.fromkeys(missing))
+            self._chapters.update({row[0]: _unpack_chapter(row[0], row[1:]) for row in found})
+        known = [(text, self._chapters[text.generation]) for text in texts]
+        self._reader.preload(
+            {
+                (chapter.source, text.number // SEGMENT)
+                for text, chapter in known
+                if chapter is not None and not text.length
+            }
+        )
+        places = set()
+        for text in texts:
+            line = (text.offset,) if text.length else self.find_line(text.generation, text.number)
+            if line is not None:
+                places.add((text.generation, line[0]))
+        if self._lines is not None:
+            self._lines.preload(places)
 
     def use_chapters(self, known: KnownChapters) -> None:
         """Look up no file that is among these, and add the others."""
