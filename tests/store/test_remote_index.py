@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,7 +24,8 @@ from turnlog.store.opening import check_index, measure_backlog, open_store
 from turnlog.store.search.language import parse_query
 from turnlog.store.usage_cells import Detail, merge_cells
 from turnlog.store.usage_recount import RecountedUsage, list_differences
-from turnlog.testing.builders import make_key, make_line, make_lines
+from turnlog.store.usage_report import Grouping, UsageQuery, build_report
+from turnlog.testing.builders import make_batch, make_key, make_line, make_lines
 from turnlog.testing.checks import keep, search
 from turnlog.transcripts.hooks import HookDelivery
 
@@ -121,6 +123,26 @@ def test_sums_are_those_of_the_database_however_far_the_index_is(place: ServerPl
             with opened(replace(place, index=_AWAY)) as without:
                 assert found == merge_cells(without.read_usage(LOCAL).list_cells(detail))
         assert list_differences(store.read_usage(LOCAL), RecountedUsage(store, LOCAL)) == []
+
+
+@pytest.mark.parametrize("by", [Grouping.PROJECT, Grouping.PERSON, Grouping.MACHINE])
+def test_reports_by_what_sessions_have_in_common_are_those_of_the_database(
+    place: ServerPlace, by: Grouping
+) -> None:
+    query = UsageQuery(zone=UTC, now=datetime.now(UTC), by=by)
+    with opened(place) as store:
+        for number in range(6):
+            name, folder = f"session-{number}", f"-p{number % 3}"
+            lines, machine = {f"{name}.jsonl": make_answer_line(0, f"msg-{number}")}, f"machine {number % 2}"
+            store.apply([make_batch(lines, session_id=name, origin=machine, project_folder=folder)])
+            if number == 3:
+                store.save_machine(LOCAL, "machine 1", person="ada")
+                store.maintain(Maintenance.FILL)
+        found = build_report(store.read_usage(LOCAL), query)
+        assert len(found.rows) > 1
+        with opened(replace(place, index=_AWAY)) as without:
+            assert found == build_report(without.read_usage(LOCAL), query)
+            assert found == build_report(RecountedUsage(without, LOCAL), query)
 
 
 def test_while_the_index_is_away_all_but_searches_goes_on(place: ServerPlace) -> None:

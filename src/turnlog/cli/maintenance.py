@@ -231,14 +231,7 @@ class ReindexDocument(Struct, frozen=True, gc=False, kw_only=True):
     """How many changes it has yet to learn of."""
 
 
-@click.command(
-    "reindex",
-    epilog="""\b
-Examples:
-  turnlog reindex
-  TURNLOG_INDEX=clickhouse://search.internal:8123/turnlog turnlog reindex
-""",
-)
+@click.command("reindex")
 @click.option("--force", is_flag=True, help="Empty the index first, even if it is another archive's.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say how much there is to do.")
 @output_options()
@@ -248,6 +241,10 @@ def reindex_command(force: bool, dry_run: bool, output: Output) -> None:
     With TURNLOG_INDEX, all that is archived is sent to the index there, newest first, while others go on using
     the archive; the servers take part, and what was begun goes on after an interruption. Until everything is
     there, searches and usage are answered by the database. Without it, the archive's own index is made again.
+
+    Examples:
+      turnlog reindex
+      TURNLOG_INDEX=clickhouse://search.internal:8123/turnlog turnlog reindex
     """
     settings = output.settings
     place = find_index_place(settings.place)

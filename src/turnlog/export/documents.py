@@ -211,11 +211,14 @@ class _Documents:
         costs = _price(self._session)
         assert self._session.main is not None
         for line in decode_all(self._session.main):
-            uuid, session = _name_stored(line), _told_session(line)
+            uuid, session = _name_stored(line), _find_session_id(line)
             stored = find_stored_type(line)
             assert stored is not None
             node = _Node(uuid=uuid, type=stored, session=session, parent=find_parent(line))
-            yield {"_id": _name_document(node, line, uuid in shared), **self._build_node(node, _Said(line), costs)}
+            yield {
+                "_id": _name_document(node, line, uuid in shared),
+                **self._build_node(node, _Said(line), costs),
+            }
 
     def _walk(self) -> Iterator[tuple[_Node, _Said]]:
         """Yield documents for all messages, stored lines, calls and results; some come more than once."""
@@ -482,7 +485,7 @@ def _is_settled(session: SessionRecords) -> bool:
     held: set[tuple[str, object]] = set()
     tools: dict[Position | None, tuple[str, str, object]] = {}
     for line in decode_all(session.main):
-        uuid, own, parent = Place(line, 0).uuid, _told_session(line), find_parent(line)
+        uuid, own, parent = Place(line, 0).uuid, _find_session_id(line), find_parent(line)
         is_named = isinstance(line.wire, Document003) and line.wire.id in (uuid, f"{own}:{uuid}")
         if uuid is None or own is None or not is_named or (own, uuid) in known:
             return False
