@@ -118,6 +118,7 @@ bench-all: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/collectors.py
+	$(BIN)/python benchmarks/mongodb.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/usage.py $(CORPUS)/sessions --peer $(PEERS)/node_modules/.bin/ccusage
 	$(BROWSER)
 	cd web && CHROMIUM=$$(command -v chromium) npm run --silent measure

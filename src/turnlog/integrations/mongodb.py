@@ -247,8 +247,13 @@ class _Ledger:
                     self._apply(msgspec.json.decode(line, type=_Record))
 
     def add(self, record: _Record) -> None:
-        """Add a record, which is on the disk when this returns."""
-        append_lines(self.path, [_encode(record) + b"\n"])
+        """Add a record; what is about to be written is on the disk when this returns."""
+        line = _encode(record) + b"\n"
+        if record.new or record.changed or not self.path.exists():
+            append_lines(self.path, [line])
+        else:  # if it is lost, what it says is found out again
+            with self.path.open("ab") as file:
+                file.write(line)
         self._apply(record)
         if record.signature is not None and self._records > _MOST_RECORDS:
             self.rewrite(_State.WRITTEN)
