@@ -48,7 +48,7 @@ from pymongo.errors import BulkWriteError, OperationFailure, PyMongoError
 
 from turnlog.atomic_files import write_file
 from turnlog.errors import MongoError
-from turnlog.export.conversation import EVERYTHING, Selection, learn_session
+from turnlog.export.conversation import EVERYTHING, Selection, learn_secrets
 from turnlog.export.documents import encode_documents
 from turnlog.export.files import read_summary
 from turnlog.export.redaction import RedactionRules, Redactor
@@ -479,7 +479,7 @@ class Exporter:
             summary = read_summary(self._store, LOCAL, session)
             redactor = None if self._rules is None else Redactor(self._rules)
             if redactor is not None:
-                learn_session(records, redactor)
+                learn_secrets(records, redactor)
                 project = redactor.redact(project)
                 title = None if title is None else redactor.redact(title)
             documents = encode_documents(
