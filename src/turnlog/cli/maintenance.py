@@ -60,14 +60,7 @@ class VerifyDocument(Struct, frozen=True, gc=False, kw_only=True):
     """What is wrong with the accounts, if all was checked."""
 
 
-@click.command(
-    "verify",
-    epilog="""\b
-Examples:
-  turnlog verify                everything
-  turnlog verify 5d1c --repair  one session
-""",
-)
+@click.command("verify")
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
 @click.option("--repair", is_flag=True, help="Repair what can be repaired, and check again.")
 @output_options()
@@ -79,6 +72,10 @@ def verify_command(sessions: tuple[str, ...], repair: bool, output: Output) -> N
     bytes are taken from the original file, if it still has exactly the same ones. Exit status 1 means that
     something disagrees. Without an ID, the accounts are checked, too; they cannot be repaired, only restored
     from a backup.
+
+    Examples:
+      turnlog verify                everything
+      turnlog verify 5d1c --repair  one session
     """
     settings = output.settings
     with open_archive(settings, writing=repair, existing=True) as store:
@@ -136,14 +133,7 @@ class UpgradeDocument(Struct, frozen=True, gc=False, kw_only=True):
     """How much was found wrong, and is as it was."""
 
 
-@click.command(
-    "upgrade",
-    epilog="""\b
-Examples:
-  turnlog upgrade --dry-run  what would be done
-  turnlog upgrade --keep     keep the former archive as well
-""",
-)
+@click.command("upgrade")
 @click.option("--keep", is_flag=True, help="Keep the former archive beside the upgraded one.")
 @click.option("--force", is_flag=True, help="Upgrade even if parts are damaged; those stay as they are.")
 @click.option(
@@ -157,6 +147,10 @@ def upgrade_command(keep: bool, force: bool, workers: int | None, dry_run: bool,
     Data that only the archive has is copied, everything else is derived again, and the result is verified
     before it replaces the archive. Until then, the archive stays as it is. An interrupted upgrade continues
     where it stopped. It needs about as much disk space as the archive has now.
+
+    Examples:
+      turnlog upgrade --dry-run  what would be done
+      turnlog upgrade --keep     keep the former archive as well
     """
     settings = output.settings
     if not is_made(settings.place):
@@ -189,13 +183,7 @@ class BlobsDocument(Struct, frozen=True, gc=False, kw_only=True):
     """In the database."""
 
 
-@click.command(
-    "blobs",
-    epilog="""\b
-Examples:
-  TURNLOG_BLOBS=s3://bucket/turnlog turnlog blobs
-""",
-)
+@click.command("blobs")
 @output_options()
 def blobs_command(output: Output) -> None:
     """Move bytes and segments from the database to blobs.
@@ -203,6 +191,9 @@ def blobs_command(output: Output) -> None:
     Once TURNLOG_BLOBS is set for an archive on PostgreSQL, what is new goes there. This command moves the rest
     while others go on using the archive; if it is interrupted, the next one continues. It also deletes blobs
     that nothing has needed for a day (TURNLOG_BLOBS_GRACE).
+
+    Examples:
+      TURNLOG_BLOBS=s3://bucket/turnlog turnlog blobs
     """
     settings = output.settings
     place = find_blob_place(settings.place)
@@ -298,13 +289,7 @@ class BackupDocument(Struct, frozen=True, gc=False, kw_only=True):
     """Where the accounts are, if they are in a file of their own."""
 
 
-@click.command(
-    "backup",
-    epilog="""\b
-Examples:
-  turnlog backup /mnt/disk/turnlog.db
-""",
-)
+@click.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @output_options()
@@ -314,6 +299,9 @@ def backup_command(file: Path, force: bool, output: Output) -> None:
     A team's accounts are copied, too, to FILE.accounts next to it; for an archive on PostgreSQL, they are in
     the same file. The copy is checked before it gets its name. `turnlog restore --from` replaces the archive
     with it.
+
+    Examples:
+      turnlog backup /mnt/disk/turnlog.db
     """
     settings = output.settings
     copy = find_copy(file)
@@ -354,14 +342,7 @@ class RestoreDocument(Struct, frozen=True, gc=False, kw_only=True):
     """False for a dry run."""
 
 
-@click.command(
-    "restore",
-    epilog="""\b
-Examples:
-  turnlog restore 5d1c --dry-run
-  turnlog restore --from /mnt/disk/turnlog.db
-""",
-)
+@click.command("restore")
 @click.argument("session", metavar="[ID]", required=False)
 @click.option(
     "--from",
@@ -383,6 +364,10 @@ def restore_command(session: str | None, backup: Path | None, dry_run: bool, yes
     kept next to it. Sessions that have been forgotten since do not come back. Accounts are restored, too
     (FILE.accounts), but users that have been disabled since, and tokens and links that have ended since, stay
     so; everybody has to log in again.
+
+    Examples:
+      turnlog restore 5d1c --dry-run
+      turnlog restore --from /mnt/disk/turnlog.db
     """
     if (session is None) == (backup is None):
         raise terminal.MisuseError("name one session, or a backup with --from")
@@ -555,15 +540,7 @@ def _describe_outcome(document: ForgetDocument) -> Iterator[str]:
         yield terminal.clean_line(f"a backup that cannot be read now may hold some of it: {path}")
 
 
-@click.command(
-    "forget",
-    epilog="""\b
-Examples:
-  turnlog forget 5d1c --dry-run  what would be removed
-  turnlog forget 5d1c 77e0
-  turnlog forget --undo 5d1c     allow later syncs to archive it again
-""",
-)
+@click.command("forget")
 @click.argument("sessions", metavar="[ID]...", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @terminal.yes_option
@@ -585,6 +562,11 @@ def forget_command(
     ID may be the beginning of a session's id. Bytes, lines, rows and hook events are removed from the store's
     files, and the session is not archived again. What turnlog captured of it is removed, too. Other files
     outside the archive are not touched; backups that still hold the session are named.
+
+    Examples:
+      turnlog forget 5d1c --dry-run  what would be removed
+      turnlog forget 5d1c 77e0
+      turnlog forget --undo 5d1c     allow later syncs to archive it again
     """
     if scrub == bool(sessions):
         raise terminal.MisuseError("name the sessions to forget, or --scrub alone")
@@ -617,15 +599,7 @@ _PAGE = 500
 _DAY = 86_400
 
 
-@click.command(
-    "prune",
-    epilog="""\b
-Examples:
-  turnlog prune --older-than 365 --dry-run
-  turnlog prune --project ~/secret
-  turnlog prune --only-here --older-than 90
-""",
-)
+@click.command("prune")
 @click.option(
     "--older-than", "days", type=click.FloatRange(min=0), metavar="DAYS", help="Not written to for this long."
 )
@@ -648,6 +622,11 @@ def prune_command(
 
     They are removed as `turnlog forget` does. A session is forgotten if it meets all conditions. A session
     without a time is never too old.
+
+    Examples:
+      turnlog prune --older-than 365 --dry-run
+      turnlog prune --project ~/secret
+      turnlog prune --only-here --older-than 90
     """
     if days is None and project is None and not only_here:
         raise terminal.MisuseError("say which sessions: --older-than, --project or --only-here")
