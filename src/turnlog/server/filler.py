@@ -14,28 +14,22 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from turnlog.errors import TurnlogError
-from turnlog.server.processes import end_child, open_input, parse_place, prepare_child, start_child
+from turnlog.server.processes import end_child, parse_place, prepare_child, start_child
 from turnlog.store.interface import Maintenance
 from turnlog.store.model import StorePlace
 from turnlog.store.opening import open_store
 
 _PAUSE = 1.5
 """Seconds between two rounds: ClickHouse takes few large inserts better than many small ones."""
-_SECONDS = 2.0
+_SECONDS = 1.0
 """How long to wait for changes behind that, at most: what others left undone is nobody's news."""
 _PATIENCE = 4.0
 
 
 def main(place: StorePlace) -> int:
     """Fill the index until standard input ends; return the exit status."""
-    prepare_child()
     ended = threading.Event()
-
-    def await_end() -> None:
-        open_input().read()
-        ended.set()
-
-    threading.Thread(target=await_end, daemon=True).start()
+    prepare_child(ended.set)
     try:
         with closing(open_store(place)) as store:
             listener = store.listen()
@@ -57,6 +51,7 @@ class FillerProcess:
         self._place = place
         self._env = dict(env)
         self._ended = threading.Event()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, name="filler", daemon=True)
 
@@ -65,14 +60,18 @@ class FillerProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
+        with self._lock:  # no other process is started behind this
+            self._ended.set()
         if self._process is not None:
             end_child(self._process, _PATIENCE)
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._ended.is_set():
-            self._process = start_child("turnlog.server.filler", self._place, self._env)
+        while True:
+            with self._lock:
+                if self._ended.is_set():
+                    return
+                self._process = start_child("turnlog.server.filler", self._place, self._env)
             self._process.wait()
             self._ended.wait(_PAUSE)
 
