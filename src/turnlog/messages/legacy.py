@@ -336,7 +336,7 @@ class Document003(Envelope, LegacyLine, rename="camel"):
             return found
         for name in ("message_data", "message"):
             whole = getattr(self, name)
-            if isinstance(whole, Message) and not (isinstance(whole, StoredMessage) and whole.is_block):
+            if isinstance(whole, Message):
                 return found | {name: _restore(entry.message, type(whole))}
         return found | {"model": entry.message.model, "content": _store_content(self.type, entry.message)}
 

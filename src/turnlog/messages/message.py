@@ -255,11 +255,6 @@ class StoredMessage(Message):
     input: Raw | UnsetType = UNSET
     is_error: bool | None | UnsetType = UNSET
 
-    @property
-    def is_block(self) -> bool:
-        """Whether it is a call or a result."""
-        return self.type in ("tool_use", "tool_result")
-
     def lift(self) -> Message:
         """Return the message that it is, or one that has the block alone."""
         if self.type == "tool_use":
