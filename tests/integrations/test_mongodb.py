@@ -320,6 +320,8 @@ def test_a_password_is_never_told(home: Home, tmp_path: Path) -> None:
     assert "s3cr3t" not in home.run(
         "export", "--to", address, status=2, env={"TURNLOG_MONGODB_PASSWORD": "s3cr3t"}
     )
+    told = home.run("export", "--to", address, status=2, env={"TURNLOG_MONGODB_PASSWORD": "refused"})
+    assert "refused" not in told  # as the connection is, and the driver says
     assert "No such file" in home.run("export", "--to", address, "--password-file", tmp_path / "none", status=2)
 
 

@@ -21,7 +21,9 @@ Passwords stand in no address that others could see and in no message; they are 
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -317,6 +319,8 @@ class _Target(Struct, frozen=True):
 
 _TOGETHER, _REPLACED = 1000, 50
 _PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+SETTLING = 1.0
+"""How many seconds a server is given after a run that was killed: it may still be at work on what came last."""
 _FORMAT = 1
 """Raised when documents of the same session become others."""
 _INDEXES = (("sessionId", "timestamp"), ("parentUuid",), ("type",), ("isSidechain",))
@@ -367,8 +371,12 @@ class Exporter:
     def open(self) -> Iterator[None]:
         """Hold the ledgers; raises `MongoError` if another process does."""
         try:
-            with lock_file(self._folder / "lock", waits=False):
+            with lock_file(self._folder / "lock", waits=False) as file:
+                if os.fstat(file).st_size:
+                    time.sleep(SETTLING)
+                os.write(file, b".")
                 yield
+                os.ftruncate(file, 0)
         except BlockingIOError:
             raise MongoError(f"another process is exporting to {self._database.name}") from None
 

@@ -10,14 +10,16 @@ A document is changed only if it still says the former, and taken back only if i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 from pymongo import DeleteOne, ReplaceOne, UpdateOne
 
-from turnlog.integrations.mongodb import Documents
+from turnlog.integrations.mongodb import MARKERS, SETTLING, Documents
 from turnlog.integrations.mongodb_import import encode_document, list_collections, read_documents
 from turnlog.messages import Position, decode
 from turnlog.messages.legacy import StoredType
@@ -26,6 +28,7 @@ from turnlog.transcripts.migration import Migration, MigrationPlanner
 __all__ = ["Applied", "Undone", "migrate_database", "undo_migration"]
 
 _LOG = "turnlog_migrations"
+_RUNNING = "migration"
 _TOGETHER = 50
 """Small enough for servers that look through a whole collection for each document."""
 _PARENT, _FLAG = "parentUuid", "isSidechain"
@@ -48,6 +51,21 @@ class Undone(Struct, frozen=True):
     restored: int
     left: int
     """Documents that somebody changed or deleted since."""
+
+
+@contextmanager
+def _noting(database: Documents, dry_run: bool) -> Iterator[None]:
+    """Have it stand in the database that somebody changes it; after a run that was killed, wait a little."""
+    if dry_run:
+        yield
+        return
+    markers = database[MARKERS]
+    if markers.find_one({"_id": _RUNNING}) is None:
+        markers.insert_one({"_id": _RUNNING})
+    else:
+        time.sleep(SETTLING)
+    yield
+    markers.delete_one({"_id": _RUNNING})
 
 
 class _Change(Struct, frozen=True, gc=False):
@@ -76,6 +94,11 @@ def migrate_database(
     database: Documents, *, dry_run: bool = False, on_progress: _Progress = lambda done, total: None
 ) -> Applied:
     """Correct the parents and flags of tool messages, and return what was done; the second time, nothing is."""
+    with _noting(database, dry_run):
+        return _migrate(database, dry_run, on_progress)
+
+
+def _migrate(database: Documents, dry_run: bool, on_progress: _Progress) -> Applied:
     planner = MigrationPlanner()
     total = sum(database[name].estimated_document_count() for name in list_collections(database))
     tools: dict[int, tuple[str, Any, dict[str, Any]]] = {}
@@ -124,6 +147,11 @@ def undo_migration(
     database: Documents, *, dry_run: bool = False, on_progress: _Progress = lambda done, total: None
 ) -> Undone:
     """Let documents say again what they said before they were corrected, and return how many did."""
+    with _noting(database, dry_run):
+        return _undo(database, dry_run, on_progress)
+
+
+def _undo(database: Documents, dry_run: bool, on_progress: _Progress) -> Undone:
     log = database[_LOG]
     total = log.estimated_document_count()
     restored = left = 0
