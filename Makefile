@@ -114,6 +114,8 @@ bench-all: $(VENV)/.bench $(PEERS)/.agentsview $(PEERS)/.ccusage $(PAGE)
 	$(BIN)/python benchmarks/search.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/engines.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/usage_scaled.py $(CORPUS)/sessions
+	$(DATABASE)
+	PYTHONPATH=tests $(BIN)/python benchmarks/fleet.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/server.py $(CORPUS)/sessions
 	$(BIN)/python benchmarks/hooks.py
 	$(BIN)/python benchmarks/live.py

@@ -115,6 +115,13 @@ def test_every_page_and_every_picture_is_linked_to() -> None:
     assert [path.name for path in files if path.resolve() not in linked] == []
 
 
+def test_what_fleets_need_is_computed_from_what_was_measured() -> None:
+    script = ROOT / "benchmarks" / "scale.py"
+    computed = subprocess.run([sys.executable, script], capture_output=True, check=True, text=True).stdout
+    told = (DOCS / "scale.md").read_text().partition("<!-- computed -->\n")[2].partition("<!-- end -->")[0]
+    assert told == computed
+
+
 def test_pages_that_code_names_exist() -> None:
     """Descriptions and messages send people to pages."""
     for folder, kind in (("src", "*.py"), ("tests", "*.py"), ("benchmarks", "*.py"), ("web/src", "*.ts*")):
