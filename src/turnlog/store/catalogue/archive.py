@@ -75,7 +75,7 @@ WHERE generation = :generation AND start <= :at AND start + length > :at
 """
 # The same for many lines, on PostgreSQL.
 _NEAR_SOME = """
-SELECT w.file, f.start, f.length, f.data
+SELECT DISTINCT ON (w.file, f.start) w.file, f.start, f.length, f.data
 FROM unnest(CAST(? AS bigint[]), CAST(? AS bigint[])) AS w(file, at) CROSS JOIN LATERAL (
     (
         SELECT start, length, data FROM frames WHERE generation = w.file AND start <= w.at
@@ -238,9 +238,9 @@ class LineReader:
         if not places:
             return
         files, starts = zip(*sorted(places), strict=True)
-        rows = {row[:2]: row for row in self._connection.execute(_NEAR_SOME, ([*files], [*starts]))}
-        loaded = self._connection.load([row[3] for row in rows.values()])
-        for (file, start, length, _), packed in zip(rows.values(), loaded, strict=True):
+        rows = self._connection.execute(_NEAR_SOME, ([*files], [*starts]))
+        loaded = self._connection.load([cell for *_, cell in rows])
+        for (file, start, length, _), packed in zip(rows, loaded, strict=True):
             if not isinstance(packed, ValueError):
                 self._loaded.setdefault(file, {})[start] = length, packed
 

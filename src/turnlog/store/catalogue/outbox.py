@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import IntEnum
-from itertools import count
+from itertools import count, takewhile
 
 from msgspec import DecodeError, Struct
 
@@ -25,13 +25,14 @@ from turnlog.errors import ArchiveError
 from turnlog.messages import decode
 from turnlog.messages.codec import END, LONGEST, decode_long
 from turnlog.store.batch import TextFact
+from turnlog.store.catalogue.archive import LineReader
 from turnlog.store.catalogue.database import Connection, Row
-from turnlog.store.catalogue.segments import load_segment
+from turnlog.store.catalogue.segments import load_segment, load_segments
 from turnlog.store.interface import Backlog
 from turnlog.store.model import SourceKind
 from turnlog.store.search.texts import build_text
 from turnlog.transcripts.lines.passage_readers import list_passages
-from turnlog.transcripts.segments import SEGMENT
+from turnlog.transcripts.segments import SEGMENT, LineRecord
 
 SHARDS = 16
 _AT_ONCE = 200
@@ -241,31 +242,46 @@ def list_files(connection: Connection, generations: Iterable[int]) -> list[Index
     return [IndexedFile(*row) for row in connection.execute(query, ([*generations], kinds))]
 
 
-Read = Callable[[int, int, int], bytes]
+_READ_AHEAD = 4
+"""How many segments are loaded together, with the frames that have their lines."""
 
 
-def list_file_texts(connection: Connection, file: IndexedFile, start: int, read: Read) -> Iterator[TextFact]:
-    """Yield what is searched of the lines of a file from one on; `read` is a `ReadBytes`.
+def list_file_texts(
+    connection: Connection, file: IndexedFile, start: int, reader: LineReader
+) -> Iterator[TextFact]:
+    """Yield what is searched of the lines of a file from one on.
 
     What is damaged is left out: whoever repairs it has it sent again.
     """
+    read = reader.read
     with suppress(DecodeError, ArchiveError):
         time = _find_time(connection, file.source, start)
-        for number in count(start // SEGMENT):
-            try:
-                lines = load_segment(connection, file.source, number).lines
-            except KeyError:
-                return
-            for line in lines[max(0, start - number * SEGMENT) :]:
-                time = time if line.time is None else line.time
-                raw = read(file.generation, line.offset, min(line.length, LONGEST))
-                if line.length <= LONGEST:
-                    found = decode(raw)
-                else:
-                    end = read(file.generation, line.offset + line.length - END, END)
-                    found = decode_long(raw, end, line.length)
-                for ordinal, passage in enumerate(list_passages(found)):
-                    yield build_text(line.number, ordinal, passage, time, line.offset, line.length)
+        for line in _list_lines(connection, file, start, reader):
+            time = time if line.time is None else line.time
+            raw = read(file.generation, line.offset, min(line.length, LONGEST))
+            if line.length <= LONGEST:
+                found = decode(raw)
+            else:
+                end = read(file.generation, line.offset + line.length - END, END)
+                found = decode_long(raw, end, line.length)
+            for ordinal, passage in enumerate(list_passages(found)):
+                yield build_text(line.number, ordinal, passage, time, line.offset, line.length)
+
+
+def _list_lines(
+    connection: Connection, file: IndexedFile, start: int, reader: LineReader
+) -> Iterator[LineRecord]:
+    """Yield the lines of a file from one on, some of which `reader` has loaded then."""
+    for first in count(start // SEGMENT, _READ_AHEAD):
+        places = [(file.source, number) for number in range(first, first + _READ_AHEAD)]
+        segments = load_segments(connection, places)
+        there = [*takewhile(lambda segment: segment is not None, map(segments.get, places))]
+        lines = [line for segment in there if segment is not None for line in segment.lines]
+        lines = [line for line in lines if line.number >= start]
+        reader.preload({(file.generation, line.offset) for line in lines})
+        yield from lines
+        if len(there) < _READ_AHEAD:
+            return
 
 
 def _find_time(connection: Connection, source: int, start: int) -> int | None:

@@ -257,8 +257,8 @@ class ClickHouseTextIndex(PostgresTextIndex):
         self, connection: Connection, starts: Mapping[int, int], deliveries: Sequence[int], version: int
     ) -> Iterator[Row]:
         for file in list_files(connection, starts):
-            read = LineReader(self._archive, connection, Scope(file.owner)).read
-            for text in list_file_texts(connection, file, starts[file.generation], read):
+            lines = LineReader(self._archive, connection, Scope(file.owner))
+            for text in list_file_texts(connection, file, starts[file.generation], lines):
                 yield _build_row(file.owner, file.generation, text, version)
         for owner, text in list_delivery_texts(connection, deliveries):
             yield _build_row(owner, _DELIVERIES, text, version)
