@@ -227,9 +227,9 @@ class ReindexDocument(Struct, frozen=True, gc=False, kw_only=True):
 @click.option("-n", "--dry-run", is_flag=True, help="Only say how much there is to do.")
 @output_options()
 def reindex_command(force: bool, dry_run: bool, output: Output) -> None:
-    """Build the index of texts and usage anew, from the bytes.
+    """Build the index of texts and usage anew.
 
-    With TURNLOG_INDEX, all that is archived is sent to the index there, newest first, while others go on using
+    It follows from the bytes. With TURNLOG_INDEX, all that is archived is sent to the index there, newest first, while others go on using
     the archive; the servers take part, and what was begun goes on after an interruption. Until everything is
     there, searches and usage are answered by the database. Without it, the archive's own index is made again.
 
