@@ -275,13 +275,13 @@ def measure_archive(fleet: Fleet, paths: Sequence[Path], megabytes: int, message
 
 def _measure_ingest(fleet: Fleet, home: Path, raw: int) -> Iterator[Row]:
     """Sync all sessions, and then fill the index."""
-    megabytes, before = raw / 1e6, _measure_cpu(fleet)
+    megabytes, before, begun = raw / 1e6, _measure_cpu(fleet), fleet.count_work()
     # While the index is away, all else goes on.
     with closing(open_store(replace(fleet.place, index=_AWAY))) as store:
         started = time.perf_counter()
         sync(store, fleet.place, locate_sessions([home / ".claude"]).sessions, origin="bench", workers=0)
         synced = time.perf_counter() - started
-    between = _measure_cpu(fleet)
+    between, written = _measure_cpu(fleet), fleet.count_work()
     with closing(open_store(fleet.place)) as store:
         started = time.perf_counter()
         assert store.maintain(Maintenance.FILL)
@@ -289,6 +289,9 @@ def _measure_ingest(fleet: Fleet, home: Path, raw: int) -> Iterator[Row]:
     after = _measure_cpu(fleet)
     yield Row("raw_mb", "synced", megabytes, "MB")
     yield Row("ingest_mb_s", "ingest into PostgreSQL and the bucket, one process", megabytes / synced, "MB/s")
+    messages = _count_messages(fleet)
+    yield Row("ingest_rows", "  rows in PostgreSQL, for each message", (written[1] - begun[1]) / messages, "")
+    yield Row("ingest_log_bytes", "  and bytes of its log", (written[2] - begun[2]) / messages, "bytes")
     yield Row("fill_mb_s", "the index filled from that, one process", megabytes / filled, "MB/s")
     for name, what in (("turnlog", "turnlog"), ("postgres", "PostgreSQL"), ("clickhouse", "ClickHouse")):
         one, two = between[name] - before[name], after[name] - between[name]

@@ -54,6 +54,9 @@ class Measured(Struct, frozen=True, kw_only=True):
     message_index_bytes: float
     ingest_mb_s: float
     ingest_turnlog_cpu_ms: float
+    ingest_rows: float
+    """In PostgreSQL, for each message; so is the next one."""
+    ingest_log_bytes: float
     fill_mb_s: float
     fill_turnlog_cpu_ms: float
     fill_clickhouse_cpu_ms: float
@@ -130,6 +133,7 @@ def compute(seen: Measured, developers: int, gigabytes: float, months: int) -> N
     messages = raw / seen.message_raw_bytes
     kept = messages * months
     peak = PEAK * raw / 1e6 / (WORKING_HOURS * 3600)
+    arriving = peak * 1e6 / seen.message_raw_bytes
     writes = developers * ACTIVE / UPLOAD_SECONDS
     index = kept * seen.message_index_bytes
     index_cores = peak * seen.fill_clickhouse_cpu_ms / 1000
@@ -145,9 +149,9 @@ def compute(seen: Measured, developers: int, gigabytes: float, months: int) -> N
         average_rate=peak / PEAK,
         peak_rate=peak,
         writes=writes,
-        rows=writes * seen.write_rows,
+        rows=writes * seen.write_rows + arriving * seen.ingest_rows,
         commits=writes * seen.write_commits,
-        log_rate=writes * seen.write_log_bytes,
+        log_rate=writes * seen.write_log_bytes + arriving * seen.ingest_log_bytes,
         database_kept=kept * seen.message_database_bytes,
         tails_kept=kept * seen.table_tail_frames_bytes,
         blobs_kept=kept * seen.message_blob_bytes,
@@ -183,6 +187,7 @@ def render(seen: Measured, need: Need, developers: int, months: int) -> Iterator
         ("… and ClickHouse for that", f"{seen.fill_clickhouse_cpu_ms:.0f} ms per MB"),
         ("a write of a few lines: rows, commits", f"{seen.write_rows:.0f}, {seen.write_commits:.0f}"),
         ("… of PostgreSQL's log", _bytes(seen.write_log_bytes)),
+        ("for each message: rows, bytes of the log", f"{seen.ingest_rows:.1f}, {seen.ingest_log_bytes:,.0f}"),
         (
             f"usage over {seen.usage_answers / 1e6:,.0f} million answers: by day, month, project",
             f"{seen.usage_daily_s:.1f} s, {seen.usage_monthly_s:.1f} s, {seen.usage_project_s:.1f} s",
