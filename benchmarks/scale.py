@@ -247,7 +247,8 @@ def render(seen: Measured, need: Need, developers: int, months: int) -> Iterator
         ("**turnlog**: cores at peak", f"{need.turnlog_cores:,.1f}"),
         (
             f"**machines** of {CORES} cores",
-            f"{need.servers} for turnlog, {REPLICAS} for PostgreSQL, "
+            f"{need.servers} for turnlog, "
+            f"{REPLICAS} for PostgreSQL ({math.ceil(need.database_disks)} disks each), "
             f"{need.shards * REPLICAS} for ClickHouse ({need.shards} shards, {REPLICAS} replicas)",
         ),
     )
