@@ -229,9 +229,10 @@ class ReindexDocument(Struct, frozen=True, gc=False, kw_only=True):
 def reindex_command(force: bool, dry_run: bool, output: Output) -> None:
     """Build the index of texts and usage anew.
 
-    It follows from the bytes. With TURNLOG_INDEX, all that is archived is sent to the index there, newest first, while others go on using
-    the archive; the servers take part, and what was begun goes on after an interruption. Until everything is
-    there, searches and usage are answered by the database. Without it, the archive's own index is made again.
+    It follows from the bytes. With TURNLOG_INDEX, all that is archived is sent to the index there, newest
+    first, while others go on using the archive; the servers take part, and what was begun goes on after an
+    interruption. Until everything is there, searches and usage are answered by the database. Without it,
+    the archive's own index is made again.
 
     Examples:
       turnlog reindex
