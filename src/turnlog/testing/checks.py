@@ -31,7 +31,7 @@ from turnlog.store.interface import (
 from turnlog.store.lists import SessionFilter, SessionOrder, StoredSession
 from turnlog.store.model import LOCAL, Place, Scope, SourceKind
 from turnlog.store.search.language import Query, parse_query
-from turnlog.store.search.matcher import Matcher, Setting, build_snippet
+from turnlog.store.search.matcher import Matcher, TextAttributes, build_snippet
 from turnlog.store.search.normal_form import normalise
 from turnlog.store.search.paging import NO_SNIPPET, Hit, LineTexts, SearchOrder, read_delivery
 from turnlog.store.usage_cells import merge_cells
@@ -339,7 +339,7 @@ class _Text(Struct, frozen=True):
 
     text: str
     hit: Hit
-    setting: Setting
+    attributes: TextAttributes
 
 
 class _Chapter:
@@ -405,9 +405,9 @@ class Scan:
         return [text.text for text in self._texts]
 
     @property
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[TextAttributes]:
         """Where they stand."""
-        return [text.setting for text in self._texts]
+        return [text.attributes for text in self._texts]
 
     def search(self, query: Query, most: int | None = None) -> list[Hit]:
         """Return every hit, newest first; those of one time in any order.
@@ -418,7 +418,7 @@ class Scan:
         found = [
             text
             for text, normal in zip(self._texts, self._normalise(query), strict=True)
-            if matcher.matches_normal(normal, text.setting)
+            if matcher.matches_normal(normal, text.attributes)
         ]
         hits = [
             replace(text.hit, snippet=build_snippet(text.text, matcher.find_spans(text.text)))
@@ -454,7 +454,7 @@ def _list_of_file(store: Store, scope: Scope, chapter: _Chapter) -> Iterator[tup
         for ordinal, passage in enumerate(line.passages):
             call = chapter.calls.get((passage.kind, fact.number, passage.block))
             text = _build(chapter, fact, place, call, passage.kind, ordinal, passage.is_error, time)
-            yield _Text(passage.text, text.hit, replace(text.setting, branch=line.branch)), time
+            yield _Text(passage.text, text.hit, replace(text.attributes, branch=line.branch)), time
 
 
 def _build(
@@ -476,7 +476,7 @@ def _build(
     tool = None if call is None else call.name
     role = None if message is None else message.role
     model = None if message is None else message.model
-    setting = Setting(
+    attributes = TextAttributes(
         kind=str(kind),
         project=project,
         session_ids=tuple(names),
@@ -513,7 +513,7 @@ def _build(
         time=time or None,
         snippet=NO_SNIPPET,
     )
-    return _Text("", hit, setting)
+    return _Text("", hit, attributes)
 
 
 def _list_of_hooks(store: MaintainedStore, scope: Scope) -> Iterator[tuple[_Text, int]]:
@@ -527,7 +527,7 @@ def _list_of_hooks(store: MaintainedStore, scope: Scope) -> Iterator[tuple[_Text
         key = None if stored is None else stored.key
         for ordinal, passage in enumerate(read_delivery(delivery)):
             time = delivery.received_ns // 1000
-            setting = Setting(
+            attributes = TextAttributes(
                 kind=str(passage.kind),
                 project=project,
                 session_ids=(delivery.session_id,) if key is None else (delivery.session_id, key),
@@ -560,7 +560,7 @@ def _list_of_hooks(store: MaintainedStore, scope: Scope) -> Iterator[tuple[_Text
                 time=time or None,
                 snippet=NO_SNIPPET,
             )
-            yield _Text(passage.text, hit, setting), time
+            yield _Text(passage.text, hit, attributes), time
 
 
 def _list_sessions(store: Store, scope: Scope) -> list[StoredSession]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from turnlog.store.search.language import And, Filter, Form, Node, Not, Or, Query, Term
-from turnlog.store.search.matcher import Setting
+from turnlog.store.search.matcher import TextAttributes
 
 
 def compares(text: str, case: bool, accents: bool) -> str:
@@ -105,7 +105,7 @@ def is_free(form: Form, needle: str, text: str, start: int, end: int) -> bool:
     return not (closes and makes_word(needle[-1]) and end < len(text) and makes_word(text[end]))
 
 
-def is_hit(query: Query, text: str, setting: Setting) -> bool:
+def is_hit(query: Query, text: str, attributes: TextAttributes) -> bool:
     """Tell whether a passage is a hit."""
     normal = compares(text, query.case, query.accents)
 
@@ -113,7 +113,7 @@ def is_hit(query: Query, text: str, setting: Setting) -> bool:
         if isinstance(node, Term):
             return bool(list_places(node, normal, query.case, query.accents))
         if isinstance(node, Filter):
-            return any(is_so(node.name, value, setting) for value in node.values)
+            return any(is_so(node.name, value, attributes) for value in node.values)
         if isinstance(node, Not):
             return not holds(node.part)
         if isinstance(node, And):
@@ -124,20 +124,20 @@ def is_hit(query: Query, text: str, setting: Setting) -> bool:
     return holds(query.root)
 
 
-def is_so(name: str, value: str, setting: Setting) -> bool:
-    """Tell whether one value of a filter is true of a setting in which all is known."""
+def is_so(name: str, value: str, attributes: TextAttributes) -> bool:
+    """Tell whether one value of a filter is true of attributes in which all is known."""
     value = compares(value, False, False)
     if name == "is":
-        return bool(setting.is_error if value == "error" else setting.is_sidechain)
+        return bool(attributes.is_error if value == "error" else attributes.is_sidechain)
     if name == "machine":
-        assert isinstance(setting.machine, tuple)
-        origin, *hosts = (compares(each, False, False) for each in setting.machine)
+        assert isinstance(attributes.machine, tuple)
+        origin, *hosts = (compares(each, False, False) for each in attributes.machine)
         return origin[: len(value)] == value or any(is_like(host, value) for host in hosts)
     if name in ("session", "agent"):
-        names = setting.session_ids if name == "session" else setting.agents
+        names = attributes.session_ids if name == "session" else attributes.agents
         assert isinstance(names, tuple)
         return any(compares(each, False, False)[: len(value)] == value for each in names)
-    found = getattr(setting, name)
+    found = getattr(attributes, name)
     if found is None:
         return False
     found = compares(found, False, False)

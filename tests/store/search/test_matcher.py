@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from store.search.matching_reference import compares, is_hit, list_places
 from store.search.search_strategies import queries, terms, texts
 from turnlog.store.search.language import Filter, Form, Query, Term, list_terms, parse_query
-from turnlog.store.search.matcher import LineFilter, Matcher, Setting
+from turnlog.store.search.matcher import LineFilter, Matcher, TextAttributes
 from turnlog.store.search.normal_form import normalise
 from turnlog.transcripts.lines.passages import json_text
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 NOON = int(NOW.timestamp()) * 1_000_000
-SETTING = Setting(
+ATTRIBUTES = TextAttributes(
     kind="tool-output",
     project="/home/ada/Café",
     session_ids=("0a1b2c", "feed"),
@@ -40,7 +40,7 @@ SETTING = Setting(
 
 _paths = st.sampled_from(["Bash", "/my dir/x", "a,b", "X1", 'q"r', "back\\slash", "(y)", "/src/x.py"])
 settings = st.builds(
-    Setting,
+    TextAttributes,
     kind=st.sampled_from(["prompt", "tool-output"]),
     project=_paths | st.none(),
     session_ids=st.lists(_paths, max_size=2).map(tuple),
@@ -83,17 +83,22 @@ def test_a_term_is_where_the_reference_finds_it(text: str, term: Term, case: boo
 
 
 @given(texts, queries, settings)
-def test_a_query_is_true_of_what_the_reference_says(text: str, query: Query, setting: Setting) -> None:
+def test_a_query_is_true_of_what_the_reference_says(
+    text: str, query: Query, attributes: TextAttributes
+) -> None:
     terms = list_terms(query.root)
     if not all(normalise(term.needle, case=query.case, accents=query.accents).strip() for term in terms):
         return
     matcher = Matcher(query)
     for body in (text, " ".join([text, *(term.needle for term in terms)])):
-        hit = matcher.matches(body, setting)
-        assert hit is is_hit(query, body, setting)
-        assert matcher.matches_normal(matcher.normalise(body), setting) is hit
-        assert matcher.matches_setting(setting) in (hit, None)
-        assert matcher.matches_setting(Setting(kind=setting.kind, project=setting.project)) in (hit, None)
+        hit = matcher.matches(body, attributes)
+        assert hit is is_hit(query, body, attributes)
+        assert matcher.matches_normal(matcher.normalise(body), attributes) is hit
+        assert matcher.matches_attributes(attributes) in (hit, None)
+        assert matcher.matches_attributes(TextAttributes(kind=attributes.kind, project=attributes.project)) in (
+            hit,
+            None,
+        )
 
 
 @pytest.mark.parametrize(
@@ -160,34 +165,34 @@ def test_a_query_is_true_of_what_the_reference_says(text: str, query: Query, set
 )
 def test_filters(query: str, expected: bool) -> None:
     matcher = search(query)
-    assert matcher.matches("", SETTING) is expected
-    assert matcher.matches_setting(SETTING) is expected
-    assert matcher.matches_setting(Setting()) is None, "nothing is known yet"
+    assert matcher.matches("", ATTRIBUTES) is expected
+    assert matcher.matches_attributes(ATTRIBUTES) is expected
+    assert matcher.matches_attributes(TextAttributes()) is None, "nothing is known yet"
     assert not matcher.matches("")
 
 
 def test_what_has_no_value_has_not_that_one() -> None:
-    bare = Setting(project=None, tool=None, time=None, session_ids=(), agents=(), is_error=False)
+    bare = TextAttributes(project=None, tool=None, time=None, session_ids=(), agents=(), is_error=False)
     for query in ("project:x", "tool:*", "after:1y", "before:2026", "session:a", "agent:a", "is:error"):
-        assert search(query).matches_setting(bare) is False
-        assert search(f"-{query}").matches_setting(bare) is True
+        assert search(query).matches_attributes(bare) is False
+        assert search(f"-{query}").matches_attributes(bare) is True
 
 
 @pytest.mark.parametrize(
-    ("query", "setting", "expected"),
+    ("query", "attributes", "expected"),
     [
-        ("foo tool:Bash", Setting(tool="Read"), False),
-        ("foo tool:Bash", Setting(tool="Bash"), None),
-        ("foo OR tool:Bash", Setting(tool="Bash"), True),
-        ("foo OR tool:Bash", Setting(tool="Read"), None),
-        ("-foo tool:Bash", Setting(), None),
-        ("project:x tool:Bash", Setting(project="y"), False),
-        ("project:x tool:Bash", Setting(project="x"), None),
-        ("-(project:x foo)", Setting(project="y"), True),
+        ("foo tool:Bash", TextAttributes(tool="Read"), False),
+        ("foo tool:Bash", TextAttributes(tool="Bash"), None),
+        ("foo OR tool:Bash", TextAttributes(tool="Bash"), True),
+        ("foo OR tool:Bash", TextAttributes(tool="Read"), None),
+        ("-foo tool:Bash", TextAttributes(), None),
+        ("project:x tool:Bash", TextAttributes(project="y"), False),
+        ("project:x tool:Bash", TextAttributes(project="x"), None),
+        ("-(project:x foo)", TextAttributes(project="y"), True),
     ],
 )
-def test_a_setting_may_settle_it_alone(query: str, setting: Setting, expected: bool | None) -> None:
-    assert search(query).matches_setting(setting) is expected
+def test_a_setting_may_settle_it_alone(query: str, attributes: TextAttributes, expected: bool | None) -> None:
+    assert search(query).matches_attributes(attributes) is expected
 
 
 @pytest.mark.parametrize(
@@ -267,7 +272,7 @@ def test_case_and_accents_count_if_asked() -> None:
 
 
 def test_a_filter_that_is_made_by_hand_without_a_time_is_never_true() -> None:
-    assert Matcher(Query(Filter("after", ("x",)))).matches_setting(SETTING) is False
+    assert Matcher(Query(Filter("after", ("x",)))).matches_attributes(ATTRIBUTES) is False
 
 
 def test_searching_imports_nothing_heavy() -> None:

@@ -28,8 +28,8 @@ from turnlog.store.search.language import parse_query
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.paging import Hit, SearchOrder
 from turnlog.store.search.postgres import (
+    IndexScan,
     PostgresTextIndex,
-    Walk,
     add_words,
     list_words,
     merge_pending,
@@ -359,10 +359,10 @@ def test_a_very_long_text_is_written_and_found(store: MaintainedStore, database:
     database.write(lambda connection: write(connection, generation, [text]))
     check = database.read(lambda connection: INDEX.check(connection, generation, [text]))
     assert check == ["text 1 of line 1 should not be there"]
-    with proposing(database, "number77777 again") as walk:
-        assert take(walk, 10) == [1]
-    with proposing(database, "*mber149999") as walk:
-        assert take(walk, 10) == [1]
+    with proposing(database, "number77777 again") as scan:
+        assert take(scan, 10) == [1]
+    with proposing(database, "*mber149999") as scan:
+        assert take(scan, 10) == [1]
 
 
 COUNT = 50_000
@@ -414,17 +414,17 @@ def many() -> Iterator[PostgresDatabase]:
 @contextmanager
 def proposing(
     database: PostgresDatabase, text: str, scope: Scope = LOCAL, *, is_ranked: bool = False
-) -> Iterator[Walk]:
+) -> Iterator[IndexScan]:
     with database.reading(scope) as connection:
         query = parse_query(text)
         rows = CatalogueTextRows(connection, scope, SegmentCache())
         around = TextContext(rows, Matcher(query))
-        yield Walk(connection.driver, scope, query, around, 20, is_ranked=is_ranked)
+        yield IndexScan(connection.driver, scope, query, around, 20, is_ranked=is_ranked)
 
 
-def take(walk: Walk, most: int, before: tuple[int, int, int] | None = None) -> list[int]:
+def take(scan: IndexScan, most: int, before: tuple[int, int, int] | None = None) -> list[int]:
     """Return the numbers of the first texts, and let go of the others."""
-    return [proposal.number for proposal in islice(walk.propose(before), most)]
+    return [proposal.number for proposal in islice(scan.propose(before), most)]
 
 
 @contextmanager
@@ -456,38 +456,38 @@ def asking_times(database: PostgresDatabase, count: int, scope: Scope = LOCAL) -
 
 
 def test_a_common_word_reads_no_more_than_a_page_needs(many: PostgresDatabase) -> None:
-    with proposing(many, COMMON) as walk, reading_at_most(many, 300), asking_times(many, 1):
-        assert take(walk, 20) == [*range(COUNT, COUNT - 20, -1)]
+    with proposing(many, COMMON) as scan, reading_at_most(many, 300), asking_times(many, 1):
+        assert take(scan, 20) == [*range(COUNT, COUNT - 20, -1)]
 
 
 def test_a_rare_word_reads_the_newest_texts_and_those_that_have_it(many: PostgresDatabase) -> None:
-    with proposing(many, RARE) as walk, reading_at_most(many, 300), asking_times(many, 2):
-        assert take(walk, 20) == [40_007, 30_007, 20_007, 10_007, 7]
+    with proposing(many, RARE) as scan, reading_at_most(many, 300), asking_times(many, 2):
+        assert take(scan, 20) == [40_007, 30_007, 20_007, 10_007, 7]
 
 
 def test_words_together_read_those_that_have_both(many: PostgresDatabase) -> None:
-    with proposing(many, f"{RARE} {OLD}") as walk, reading_at_most(many, 300):
-        assert take(walk, 20) == [10_007, 7]
+    with proposing(many, f"{RARE} {OLD}") as scan, reading_at_most(many, 300):
+        assert take(scan, 20) == [10_007, 7]
 
 
 def test_what_is_common_only_among_the_old_comes_in_order(many: PostgresDatabase) -> None:
-    with proposing(many, OLD) as walk, asking_times(many, 5):
-        assert take(walk, COUNT) == [*range(19_999, 0, -1)]
+    with proposing(many, OLD) as scan, asking_times(many, 5):
+        assert take(scan, COUNT) == [*range(19_999, 0, -1)]
 
 
 def test_all_texts_come_once_and_in_order(many: PostgresDatabase) -> None:
     for text in ("kind:answer", COMMON, "-nothing"):
-        with proposing(many, text) as walk, asking_times(many, 11):
-            assert take(walk, COUNT + 1) == [*range(COUNT, 0, -1)]
-            assert take(walk, COUNT, (30_000_000, 0, 0)) == [*range(29_999, 0, -1)]
+        with proposing(many, text) as scan, asking_times(many, 11):
+            assert take(scan, COUNT + 1) == [*range(COUNT, 0, -1)]
+            assert take(scan, COUNT, (30_000_000, 0, 0)) == [*range(29_999, 0, -1)]
 
 
 def test_times_are_asked_for_by_their_index(many: PostgresDatabase) -> None:
     text = "after:1970-01-01T00:00:20Z before:1970-01-01T00:00:20.010Z"
     for words in ("", COMMON, RARE):
-        with proposing(many, f"{words} {text}") as walk, reading_at_most(many, 50):
+        with proposing(many, f"{words} {text}") as scan, reading_at_most(many, 50):
             expected = [*range(20_009, 19_999, -1)]
-            assert take(walk, COUNT) == [number for number in expected if words != RARE or number == 20_007]
+            assert take(scan, COUNT) == [number for number in expected if words != RARE or number == 20_007]
 
 
 def list_seen(scope: Scope) -> list[int]:
@@ -511,24 +511,24 @@ def test_a_viewer_is_proposed_what_they_see_and_nothing_else(many: PostgresDatab
         RARE: [number for number in seen if number % 10_000 == 7],
     }
     for text, numbers in expected.items():
-        with proposing(many, text, scope) as walk:
-            assert take(walk, COUNT) == numbers
-        with proposing(many, text, scope, is_ranked=True) as walk:
-            assert take(walk, 100) == numbers[:100]
-    with proposing(many, COMMON, Scope("local", Viewer(person="nobody"))) as walk:
-        assert take(walk, COUNT) == []
+        with proposing(many, text, scope) as scan:
+            assert take(scan, COUNT) == numbers
+        with proposing(many, text, scope, is_ranked=True) as scan:
+            assert take(scan, 100) == numbers[:100]
+    with proposing(many, COMMON, Scope("local", Viewer(person="nobody"))) as scan:
+        assert take(scan, COUNT) == []
 
 
 def test_a_viewer_is_answered_by_the_same_indexes(many: PostgresDatabase) -> None:
-    with proposing(many, COMMON, MANY) as walk, reading_at_most(many, 300, MANY), asking_times(many, 1, MANY):
-        assert take(walk, 20) == list_seen(MANY)[:20]
-    with proposing(many, RARE, MANY) as walk, reading_at_most(many, 300, MANY), asking_times(many, 2, MANY):
-        assert len(take(walk, 20)) == 3
+    with proposing(many, COMMON, MANY) as scan, reading_at_most(many, 300, MANY), asking_times(many, 1, MANY):
+        assert take(scan, 20) == list_seen(MANY)[:20]
+    with proposing(many, RARE, MANY) as scan, reading_at_most(many, 300, MANY), asking_times(many, 2, MANY):
+        assert len(take(scan, 20)) == 3
     # Who sees few files has their texts listed; who sees many, what few texts have, and they don't see.
-    with proposing(many, COMMON, FEW) as walk, reading_at_most(many, 6000, FEW), asking_times(many, 3, FEW):
-        assert take(walk, COUNT) == list_seen(FEW)
-    with proposing(many, MIDDLING, MANY) as walk, asking_times(many, 5, MANY):
-        assert take(walk, COUNT) == []
+    with proposing(many, COMMON, FEW) as scan, reading_at_most(many, 6000, FEW), asking_times(many, 3, FEW):
+        assert take(scan, COUNT) == list_seen(FEW)
+    with proposing(many, MIDDLING, MANY) as scan, asking_times(many, 5, MANY):
+        assert take(scan, COUNT) == []
 
 
 def test_fragments_are_looked_up_by_trigrams(many: PostgresDatabase) -> None:

@@ -44,7 +44,7 @@ from turnlog.store.catalogue.outbox import (
 from turnlog.store.clickhouse import ABOUT, TEXTS, USAGE, ClickHouse, MissingIndexError, Row
 from turnlog.store.clickhouse_usage import build_usage_rows
 from turnlog.store.model import Scope
-from turnlog.store.search.index import HOOKS, RANKED, Fragment, TextRows, TextWalk, build_wanted, list_asked
+from turnlog.store.search.index import HOOKS, RANKED, Fragment, TextRows, TextScan, build_wanted, list_asked
 from turnlog.store.search.language import Query, Term
 from turnlog.store.search.matcher import Matcher
 from turnlog.store.search.paging import Cancelled, Proposal, TextKey, stop_if
@@ -133,7 +133,7 @@ class ClickHouseTextIndex(PostgresTextIndex):
         return [*differing, *(f"a text of line {at // _ORDINALS + 1} should not be there" for at in found)][:20]
 
     @contextmanager
-    def walking(
+    def scanning(
         self,
         connection: Any,
         rows: TextRows,
@@ -143,16 +143,16 @@ class ClickHouseTextIndex(PostgresTextIndex):
         wanted: int,
         is_ranked: bool,
         cancelled: Cancelled | None,
-    ) -> Iterator[TextWalk]:
+    ) -> Iterator[TextScan]:
         """Propose texts for a query."""
         if not read_state(connection).is_filled:
             given = {"wanted": wanted, "is_ranked": is_ranked, "cancelled": cancelled}
-            with super().walking(connection, rows, scope, matcher, **given) as walk:  # type: ignore[arg-type]
-                yield walk
+            with super().scanning(connection, rows, scope, matcher, **given) as scan:  # type: ignore[arg-type]
+                yield scan
         else:
-            around = TextContext(rows, matcher)
-            yield Walk(
-                self.server, connection, scope, matcher.query, around, wanted, cancelled, is_ranked=is_ranked
+            context = TextContext(rows, matcher)
+            yield IndexScan(
+                self.server, connection, scope, matcher.query, context, wanted, cancelled, is_ranked=is_ranked
             )
 
     def fill(self, connection: Connection) -> bool:
@@ -331,8 +331,8 @@ class _Lookup(Struct, frozen=True, gc=False):
     """One of each of these."""
 
 
-class Walk:
-    """One query's way through the texts of one owner."""
+class IndexScan:
+    """One query's scan of the texts of one owner."""
 
     texts = RANKED
     """As on PostgreSQL: how many there are would tell of those that are not seen."""
@@ -343,14 +343,14 @@ class Walk:
         connection: Connection,
         scope: Scope,
         query: Query,
-        around: TextContext,
+        context: TextContext,
         wanted: int,
         cancelled: Cancelled | None,
         *,
         is_ranked: bool,
     ) -> None:
         """Begin with nothing looked at; about so many texts are `wanted`."""
-        self.around = around
+        self.context = context
         self._server = server
         self._connection = connection
         self._scope = scope
@@ -360,7 +360,7 @@ class Walk:
         self._values: dict[str, Any] = {"owner": scope.owner}
         lookups = {term: self._build_lookup(term) for term in list_asked(query.root)}
         clauses = [build_clause(query.root, lambda term: self._build_term(lookups[term]))]
-        states = around.list_states()
+        states = context.list_states()
         if len(states) < 2 * len(KINDS):
             clauses.append("state IN {states:Array(UInt8)}")
             self._values["states"] = states
@@ -368,7 +368,7 @@ class Walk:
         if files is not None:
             clauses.append("generation IN {files:Array(Int64)}")
             self._values["files"] = files
-        self._since, until = around.limits
+        self._since, until = context.limits
         if until is not None:
             clauses.append("time < {until:Int64}")
             self._values["until"] = min(until, _MOST)
@@ -409,7 +409,7 @@ class Walk:
             number, ordinal = divmod(at, _ORDINALS)
             generation = HOOKS if generation == _DELIVERIES else generation
             is_there = number in told if generation == HOOKS else generation in seen
-            is_asked = self.around.generations is None or generation in self.around.generations
+            is_asked = self.context.generations is None or generation in self.context.generations
             if is_there and is_asked and key != last:
                 last = key  # it may have been sent twice, and not be merged yet
                 kind, is_error = state >> 1, bool(state & 1)
@@ -428,7 +428,7 @@ class Walk:
 
     def _list_files(self) -> list[int] | None:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""
-        kept = self.around.generations
+        kept = self.context.generations
         if kept is not None:
             return sorted(_DELIVERIES if n == HOOKS else n for n in kept) if len(kept) <= _FEW else None
         if self._scope.viewer is None:

@@ -270,11 +270,18 @@ ReadBytes = Callable[[int, int, int], bytes]
 """As `Archive.read`, by the engine's number of a generation, where bytes begin and how many they are."""
 
 
-class TextWalk(Protocol):
-    """One query's way through the texts of an owner, newest first, as far as a viewer may see them."""
+class CandidateBuilder(Protocol):
+    """Tells where proposed texts stand, as `text_context.TextContext` does."""
+
+    def build(self, proposal: Proposal) -> Candidate | None:
+        """Return a text with where it stands; None if filters leave it out."""
+
+
+class TextScan(Protocol):
+    """One query's scan of the texts of an owner, newest first, as far as a viewer may see them."""
 
     @property
-    def around(self) -> Surroundings:
+    def context(self) -> CandidateBuilder:
         """Tells where texts stand."""
 
     @property
@@ -287,13 +294,6 @@ class TextWalk(Protocol):
 
     def propose(self, before: TextKey | None) -> Iterator[Proposal]:
         """Yield texts that may match and come behind `before`, in order."""
-
-
-class Surroundings(Protocol):
-    """What `text_context.TextContext` does with a proposal."""
-
-    def build(self, proposal: Proposal) -> Candidate | None:
-        """Return a text with where it stands; None if filters leave it out."""
 
 
 def search_texts(
@@ -313,34 +313,34 @@ def search_texts(
     after, is_ranked = decode_cursor(cursor, order), order is SearchOrder.RELEVANCE
     matcher = Matcher(query)
     wanted = RANKED if is_ranked else limit
-    with index.walking(
+    with index.scanning(
         connection, rows, scope, matcher, wanted=wanted, is_ranked=is_ranked, cancelled=cancelled
-    ) as walk:
+    ) as scan:
         base = None
         if is_ranked:
             # Later pages rank the same texts: those that are no newer than the newest of the first page.
             before = None if after is None else (*after.key[:2], after.key[2] + 1)
-            newest = list(islice(walk.propose(before), RANKED))
+            newest = list(islice(scan.propose(before), RANKED))
             if not newest:
-                return SearchPage(hits=(), backlog=walk.backlog)
+                return SearchPage(hits=(), backlog=scan.backlog)
             base = after or Cursor(newest[0].key, 0)
-            proposals = iter(rank(newest, walk.texts)[base.count :])
+            proposals = iter(rank(newest, scan.texts)[base.count :])
         else:
-            proposals = walk.propose(None if after is None else after.key)
-        candidates = _build(proposals, rows, walk.around, cancelled)
+            proposals = scan.propose(None if after is None else after.key)
+        candidates = _build(proposals, rows, scan.context, cancelled)
         page = collect_page(candidates, matcher, TextReader(read), limit=limit, cancelled=cancelled, base=base)
-        return replace(page, backlog=walk.backlog) if walk.backlog else page
+        return replace(page, backlog=scan.backlog) if scan.backlog else page
 
 
 def _build(
-    proposals: Iterator[Proposal], rows: TextRows, around: Surroundings, cancelled: Cancelled | None
+    proposals: Iterator[Proposal], rows: TextRows, context: CandidateBuilder, cancelled: Cancelled | None
 ) -> Iterator[Candidate]:
     size = rows.at_once
     while some := list(islice(proposals, size)):
         rows.prefetch(some)
         for proposal in some:
             stop_if(cancelled)
-            candidate = around.build(proposal)
+            candidate = context.build(proposal)
             if candidate is not None:
                 yield candidate
         size = min(2 * size, 4 * rows.at_once) if size > 1 else 1
@@ -424,7 +424,7 @@ class TextIndex(Protocol):
     def check(self, connection: Any, generation: int, texts: Iterable[TextFact]) -> list[str]:
         """Return how the texts of a generation differ from what they should be."""
 
-    def walking(
+    def scanning(
         self,
         connection: Any,
         rows: TextRows,
@@ -434,7 +434,7 @@ class TextIndex(Protocol):
         wanted: int,
         is_ranked: bool,
         cancelled: Cancelled | None,
-    ) -> AbstractContextManager[TextWalk]:
+    ) -> AbstractContextManager[TextScan]:
         """Propose texts for a query, of which about so many are wanted; `rows` looks up what is around them.
 
         `cancelled` ends it: raises `SearchCancelledError`.

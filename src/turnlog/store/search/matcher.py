@@ -1,7 +1,7 @@
 """Whether a passage is a hit, and where in it.
 
 This alone decides, whichever engine proposed the passage. A needle and a text are compared in the normal form
-that the query asks for; filters are held against the passage's `Setting`.
+that the query asks for; filters are held against the passage's `TextAttributes`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnlog.store.search.language import And, Filter, Node, Not, Or, Query, Ter
 from turnlog.store.search.normal_form import Span, is_word, normalise, restore_spans
 
 
-class Setting(Struct, frozen=True, gc=False, kw_only=True):
+class TextAttributes(Struct, frozen=True, gc=False, kw_only=True):
     """What filters are held against.
 
     None is what is known to have no value, and `UNSET` what is not known yet: a filter on it is undecided. So
@@ -52,7 +52,7 @@ class Setting(Struct, frozen=True, gc=False, kw_only=True):
     """Microseconds since 1970."""
 
 
-Test = Callable[[Setting], bool | None]
+Test = Callable[[TextAttributes], bool | None]
 _FIELDS: Mapping[str, str] = {
     "project": "project",
     "session": "session_ids",
@@ -72,7 +72,7 @@ _STATES: Mapping[str, str] = {"error": "is_error", "sidechain": "is_sidechain"}
 
 
 def build_test(part: Filter) -> Test:
-    """Return what decides a filter; it says None where the setting does not tell."""
+    """Return what decides a filter; it says None where the attributes do not tell."""
     if part.name == "is":
         return _build_state_test(part)
     if part.name in ("after", "before"):
@@ -84,8 +84,8 @@ def build_test(part: Filter) -> Test:
         wanted = [f"*{form}*" for value in wanted for form in list_model_forms(value)]
     fits = contains if part.name in _PARTS else _fits_beginning if part.name in _BEGINNINGS else _fits_whole
 
-    def test(setting: Setting) -> bool | None:
-        found: str | tuple[str, ...] | None | UnsetType = getattr(setting, field)
+    def test(attributes: TextAttributes) -> bool | None:
+        found: str | tuple[str, ...] | None | UnsetType = getattr(attributes, field)
         if found is UNSET:
             return None
         values = (found,) if isinstance(found, str) else found or ()
@@ -97,10 +97,10 @@ def build_test(part: Filter) -> Test:
 def _build_machine_test(part: Filter) -> Test:
     wanted = [normalise(value) for value in part.values]
 
-    def test(setting: Setting) -> bool | None:
-        if setting.machine is UNSET:
+    def test(attributes: TextAttributes) -> bool | None:
+        if attributes.machine is UNSET:
             return None
-        origin, *hosts = map(normalise, setting.machine or ("",))
+        origin, *hosts = map(normalise, attributes.machine or ("",))
         return any(
             _fits_beginning(origin, each) or any(_fits_whole(host, each) for host in hosts) for each in wanted
         )
@@ -111,8 +111,8 @@ def _build_machine_test(part: Filter) -> Test:
 def _build_state_test(part: Filter) -> Test:
     fields = [_STATES[value] for value in part.values]
 
-    def test(setting: Setting) -> bool | None:
-        found = [getattr(setting, field) for field in fields]
+    def test(attributes: TextAttributes) -> bool | None:
+        found = [getattr(attributes, field) for field in fields]
         return True if True in found else None if UNSET in found else False
 
     return test
@@ -121,8 +121,8 @@ def _build_state_test(part: Filter) -> Test:
 def _build_time_test(part: Filter) -> Test:
     instant, is_after = part.instant, part.name == "after"
 
-    def test(setting: Setting) -> bool | None:
-        time = setting.time
+    def test(attributes: TextAttributes) -> bool | None:
+        time = attributes.time
         if time is UNSET:
             return None
         return time is not None and instant is not None and (time >= instant if is_after else time < instant)
@@ -200,11 +200,11 @@ class Needle:
         return not (self._ends and end < len(text) and is_word(text[end]))
 
 
-_Decision = Callable[[str | None, Setting], bool | None]
-"""Of a normalised text, or of no text yet, in a setting: yes, no, or None for undecided."""
+_Decision = Callable[[str | None, TextAttributes], bool | None]
+"""Of a normalised text, or of no text yet, with some attributes: yes, no, or None for undecided."""
 _MOST = 1000
 """How many places of each term are told; nobody looks at more."""
-_NO_SETTING = Setting()
+_NO_ATTRIBUTES = TextAttributes()
 
 
 class Matcher:
@@ -219,21 +219,21 @@ class Matcher:
         """Return a text as this query compares it."""
         return normalise(text, case=self.query.case, accents=self.query.accents)
 
-    def matches(self, text: str, setting: Setting = _NO_SETTING) -> bool:
-        """Tell whether a passage is a hit; one that its setting leaves undecided is none."""
-        return self.matches_normal(self.normalise(text), setting)
+    def matches(self, text: str, attributes: TextAttributes = _NO_ATTRIBUTES) -> bool:
+        """Tell whether a passage is a hit; one that its attributes leave undecided is none."""
+        return self.matches_normal(self.normalise(text), attributes)
 
-    def matches_normal(self, normal: str, setting: Setting = _NO_SETTING) -> bool:
+    def matches_normal(self, normal: str, attributes: TextAttributes = _NO_ATTRIBUTES) -> bool:
         """Tell whether a passage is a hit whose text is `normalise`d already."""
-        return self._decide(normal, setting) is True
+        return self._decide(normal, attributes) is True
 
-    def matches_setting(self, setting: Setting) -> bool | None:
-        """Tell whether all passages in a setting are hits, or none is; None if that depends on more."""
-        return self._decide(None, setting)
+    def matches_attributes(self, attributes: TextAttributes) -> bool | None:
+        """Tell whether all passages with some attributes are hits, or none is; None if that depends on more."""
+        return self._decide(None, attributes)
 
-    def may_match(self, normal: str, setting: Setting) -> bool:
-        """Tell whether a passage, `normalise`d already, may be a hit once more is known of its setting."""
-        return self._decide(normal, setting) is not False
+    def may_match(self, normal: str, attributes: TextAttributes) -> bool:
+        """Tell whether a passage, `normalise`d already, may be a hit once more is known of its attributes."""
+        return self._decide(normal, attributes) is not False
 
     def find_spans(self, text: str) -> list[Span]:
         """Return where in a text the terms are that it should have: in order, and as one where they overlap."""
@@ -247,13 +247,13 @@ class Matcher:
     def _build(self, node: Node) -> _Decision:
         if isinstance(node, Term):
             needle = self._build_needle(node)
-            return lambda text, setting: None if text is None else needle.is_in(text)
+            return lambda text, attributes: None if text is None else needle.is_in(text)
         if isinstance(node, Filter):
             test = build_test(node)
-            return lambda text, setting: test(setting)
+            return lambda text, attributes: test(attributes)
         if isinstance(node, Not):
             decide = self._build(node.part)
-            return lambda text, setting: None if (said := decide(text, setting)) is None else not said
+            return lambda text, attributes: None if (said := decide(text, attributes)) is None else not said
         # Filters first: they are cheap, and may settle it without the text.
         parts = sorted(node.parts, key=lambda part: not isinstance(part, Filter))
         return _join([self._build(part) for part in parts], settles=not isinstance(node, And))
@@ -262,10 +262,10 @@ class Matcher:
 def _join(decisions: list[_Decision], *, settles: bool) -> _Decision:
     """Return what is settled as soon as one part says so: by True for any of them, by False for all."""
 
-    def decide(text: str | None, setting: Setting) -> bool | None:
+    def decide(text: str | None, attributes: TextAttributes) -> bool | None:
         outcome: bool | None = not settles
         for each in decisions:
-            said = each(text, setting)
+            said = each(text, attributes)
             if said is settles:
                 return settles
             if said is None:

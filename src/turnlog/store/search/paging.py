@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from turnlog.errors import ArchiveError, CursorError, SearchCancelledError
 from turnlog.store.model import Place
-from turnlog.store.search.matcher import LineFilter, Matcher, Setting, Snippet, build_snippet
+from turnlog.store.search.matcher import LineFilter, Matcher, Snippet, TextAttributes, build_snippet
 from turnlog.transcripts.hooks import HookDelivery
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ class Candidate(Struct, frozen=True):
     text: Proposal
     """With where its line is, if it is in a file."""
     kind: str
-    setting: Setting
+    attributes: TextAttributes
     """As far as it is known without much ado."""
-    complete: Callable[[], tuple[Hit, Setting] | None]
+    complete: Callable[[], tuple[Hit, TextAttributes] | None]
     """Looks up where it stands; None if it is not there any more."""
     delivery: HookDelivery | None = None
     """The hook delivery that it is of."""
@@ -298,13 +298,13 @@ class _Verifier:
         if text is None:
             return None
         normal = self._matcher.normalise(text)
-        if not self._matcher.may_match(normal, replace(candidate.setting, branch=branch)):
+        if not self._matcher.may_match(normal, replace(candidate.attributes, branch=branch)):
             return None
         completed = candidate.complete()
         if completed is None:
             return None
-        hit, setting = completed
-        if not self._matcher.matches_normal(normal, replace(setting, branch=branch)):
+        hit, attributes = completed
+        if not self._matcher.matches_normal(normal, replace(attributes, branch=branch)):
             return None
         return replace(hit, snippet=build_snippet(text, self._matcher.find_spans(text)))
 

@@ -39,7 +39,7 @@ from turnlog.store.search.index import (
     RANKED,
     Fragment,
     TextRows,
-    TextWalk,
+    TextScan,
     build_wanted,
     list_asked,
 )
@@ -181,7 +181,7 @@ class PostgresTextIndex:
         )
 
     @contextmanager
-    def walking(
+    def scanning(
         self,
         connection: Any,
         rows: TextRows,
@@ -191,11 +191,11 @@ class PostgresTextIndex:
         wanted: int,
         is_ranked: bool,
         cancelled: Cancelled | None,
-    ) -> Iterator[TextWalk]:
+    ) -> Iterator[TextScan]:
         """Propose texts for a query."""
         with watching(connection.driver, cancelled):
-            around = TextContext(rows, matcher)
-            yield Walk(connection.driver, scope, matcher.query, around, wanted, is_ranked=is_ranked)
+            context = TextContext(rows, matcher)
+            yield IndexScan(connection.driver, scope, matcher.query, context, wanted, is_ranked=is_ranked)
 
 
 def _report_deleted(driver: psycopg.Connection[Any]) -> None:
@@ -621,8 +621,8 @@ ORDER BY t.time + 0 DESC, t.id DESC LIMIT %(size)s
 _NEWEST = (1 << 62, 1 << 62)
 
 
-class Walk:
-    """One query's way through the texts of an owner, as far as they are seen."""
+class IndexScan:
+    """One query's scan of the texts of an owner, as far as they are seen."""
 
     backlog = 0
 
@@ -631,13 +631,13 @@ class Walk:
         driver: psycopg.Connection[Any],
         scope: Scope,
         query: Query,
-        around: TextContext,
+        context: TextContext,
         wanted: int,
         *,
         is_ranked: bool = False,
     ) -> None:
         """Begin with nothing looked at; about so many texts are `wanted`."""
-        self.around = around
+        self.context = context
         self.texts = RANKED
         """However many there are: that would tell of those that are not seen."""
         self._driver = driver
@@ -645,10 +645,10 @@ class Walk:
         self._is_wide = any(len(part) > _WIDE for lookup in self._lookups.values() for part in lookup.parts)
         self._is_ranked = is_ranked
         self._listed = max(_LISTED, min(wanted, _LARGEST))
-        since, until = self.around.limits
+        since, until = self.context.limits
         generations = self._list_generations(scope)
         self._is_narrow = generations is not None
-        states = around.list_states()
+        states = context.list_states()
         self._values: dict[str, Any] = {
             "owner": scope.owner, "since": since, "until": until, "states": states, "generations": generations
         }  # fmt: skip
@@ -669,7 +669,7 @@ class Walk:
         """Yield texts that may match and come behind `before`, in order."""
         place = _NEWEST if before is None else (before[0], before[1] + (before[2] > 0))
         for proposal in self._propose(place):
-            if self.around.generations is None or proposal.generation in self.around.generations:
+            if self.context.generations is None or proposal.generation in self.context.generations:
                 yield proposal
 
     def _propose(self, place: tuple[int, int] | None) -> Iterator[Proposal]:
@@ -726,7 +726,7 @@ class Walk:
 
     def _list_generations(self, scope: Scope) -> list[int] | None:
         """Return the files that may have hits, if not everything is seen or asked for and they are few."""
-        kept = self.around.generations
+        kept = self.context.generations
         if kept is not None:
             return sorted(kept) if len(kept) <= _FEW else None
         if scope.viewer is None:

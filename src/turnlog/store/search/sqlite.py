@@ -62,7 +62,7 @@ class SqliteTextIndex(IndexTables):
         return found
 
     @contextmanager
-    def walking(
+    def scanning(
         self,
         connection: Any,
         rows: TextRows,
@@ -72,11 +72,11 @@ class SqliteTextIndex(IndexTables):
         wanted: int,
         is_ranked: bool,
         cancelled: Cancelled | None,
-    ) -> Iterator[Walk]:
+    ) -> Iterator[IndexScan]:
         """Propose texts for a query."""
         searcher: Searcher = connection.cache.setdefault("searcher", Searcher(connection.driver))
         with _watching(connection.driver, cancelled):
-            yield searcher.open_walk(rows, scope, matcher, cancelled, is_ranked=is_ranked)
+            yield searcher.open_scan(rows, scope, matcher, cancelled, is_ranked=is_ranked)
 
 
 _STEPS = 20_000
@@ -91,26 +91,28 @@ class Searcher:
         self._directory = Directory(connection)
         self._vocabulary = Vocabulary(connection)
 
-    def open_walk(
+    def open_scan(
         self, rows: TextRows, scope: Scope, matcher: Matcher, cancelled: Cancelled | None, *, is_ranked: bool
-    ) -> Walk:
-        """Return a query's way through the runs that may have hits."""
+    ) -> IndexScan:
+        """Return a query's scan of the runs that may have hits."""
         runs = self._directory.load(scope)
         rows.use_chapters(self._directory.load_chapters(scope))
         self._vocabulary.load()
         root = matcher.query.root
         lookups = {term: build_lookup(self._connection, self._vocabulary, term) for term in list_asked(root)}
-        around = TextContext(rows, matcher)
-        since, until = around.limits
-        if around.generations is not None:
-            runs = [run for run in runs if run.generation in around.generations]
+        context = TextContext(rows, matcher)
+        since, until = context.limits
+        if context.generations is not None:
+            runs = [run for run in runs if run.generation in context.generations]
 
         def keep(run: Run) -> bool:
             stop_if(cancelled)
             return run.newest >= since and (until is None or run.oldest < until)
 
         visited = self._directory.visited
-        return Walk(self._connection, root, lookups, around, visited, runs, keep, rows, is_ranked=is_ranked)
+        return IndexScan(
+            self._connection, root, lookups, context, visited, runs, keep, rows, is_ranked=is_ranked
+        )
 
 
 @contextmanager
@@ -365,8 +367,8 @@ Keep = Callable[[Run], bool]
 """Tells whether a run may have hits at all."""
 
 
-class Walk:
-    """One query's way through the runs."""
+class IndexScan:
+    """One query's scan of the runs."""
 
     backlog = 0
 
@@ -375,7 +377,7 @@ class Walk:
         connection: apsw.Connection,
         root: Node,
         lookups: dict[Term, TermLookup],
-        around: TextContext,
+        context: TextContext,
         visited: dict[int, tuple[int, int]],
         runs: list[Run],
         keep: Keep,
@@ -387,7 +389,7 @@ class Walk:
 
         `visited` is what earlier queries learned of them, as `Directory` has it.
         """
-        self.around = around
+        self.context = context
         self._connection = connection
         self._runs = runs
         self._keep = keep
@@ -395,7 +397,7 @@ class Walk:
         self._root = root
         self._lookups = lookups
         self._is_ranked = is_ranked
-        self._states = frozenset(around.list_states())
+        self._states = frozenset(context.list_states())
         """Kind, and whether an error, of the texts that may match."""
         self._bits = sum(1 << state for state in self._states)
         self._visited = visited

@@ -21,7 +21,7 @@ from turnlog.store.catalogue.segments import SegmentCache, SourceReader, load_se
 from turnlog.store.model import Place, Scope
 from turnlog.store.search.index import HOOKS, Chapter, Delivery, KnownChapters, TextRows
 from turnlog.store.search.language import And, Filter, Node, Not, Or
-from turnlog.store.search.matcher import Matcher, Setting
+from turnlog.store.search.matcher import Matcher, TextAttributes
 from turnlog.store.search.paging import NO_SNIPPET, Candidate, Hit, Proposal
 from turnlog.store.search.texts import KINDS
 from turnlog.transcripts.hooks import DeliveryFilter, HookDelivery
@@ -44,7 +44,7 @@ _OF_SESSIONS: Mapping[str, str] = {
 _NO_BRANCH = "HEAD"
 """What lines say where there is no branch; lists leave it out."""
 _OF_CALLS = frozenset({"tool", "file"})
-_Found = tuple[Hit, Setting] | None
+_Found = tuple[Hit, TextAttributes] | None
 
 
 class TextContext:
@@ -71,21 +71,21 @@ class TextContext:
         for number, kind in enumerate(KINDS):
             call = UNSET if kind in _TOOLS or kind == _HOOK else None
             for is_error in (False, True):
-                if not self._is_out(Setting(kind=kind, is_error=is_error, tool=call, file=call)):
+                if not self._is_out(TextAttributes(kind=kind, is_error=is_error, tool=call, file=call)):
                     found.append(number * 2 + is_error)
         return found
 
     def build(self, proposal: Proposal) -> Candidate | None:
         """Return a text with where it stands; None if filters leave it out."""
         kind = KINDS[proposal.kind]
-        setting = Setting(kind=kind, is_error=proposal.is_error, time=proposal.time or None)
-        if self._has_filters and self._is_out(setting):
+        attributes = TextAttributes(kind=kind, is_error=proposal.is_error, time=proposal.time or None)
+        if self._has_filters and self._is_out(attributes):
             return None
         if proposal.generation == HOOKS:
             delivery = self._rows.load_delivery(proposal.number)
-            complete = partial(self._build_hook, proposal, setting)
-            return None if delivery is None else Candidate(proposal, kind, setting, complete, delivery)
-        if self._asks_calls and self._is_call_out(proposal, setting):
+            complete = partial(self._build_hook, proposal, attributes)
+            return None if delivery is None else Candidate(proposal, kind, attributes, complete, delivery)
+        if self._asks_calls and self._is_call_out(proposal, attributes):
             return None
         if not proposal.length:
             line = self._rows.find_line(proposal.generation, proposal.number)
@@ -93,23 +93,23 @@ class TextContext:
                 return None
             proposal = replace(proposal, offset=line[0], length=line[1])
         if not self._asks_more:
-            return Candidate(proposal, kind, setting, partial(self._build, proposal, setting))
+            return Candidate(proposal, kind, attributes, partial(self._build, proposal, attributes))
         # Looking it up is cheaper than reading the text.
-        completed = self._build(proposal, setting)
+        completed = self._build(proposal, attributes)
         if completed is None or self._is_out(completed[1]):
             return None
         return Candidate(proposal, kind, completed[1], lambda: completed)
 
-    def _is_out(self, setting: Setting) -> bool:
-        return self._matcher.matches_setting(setting) is False
+    def _is_out(self, attributes: TextAttributes) -> bool:
+        return self._matcher.matches_attributes(attributes) is False
 
-    def _is_call_out(self, proposal: Proposal, setting: Setting) -> bool:
+    def _is_call_out(self, proposal: Proposal, attributes: TextAttributes) -> bool:
         chapter = self._rows.find_chapter(proposal.generation)
         if chapter is None:
             return True
         call = self._rows.find_call(chapter, KINDS[proposal.kind], proposal.number, proposal.block)
         tool, path = (None, None) if call is None else (call.name, call.path)
-        return self._is_out(replace(setting, tool=tool, file=path))
+        return self._is_out(replace(attributes, tool=tool, file=path))
 
     def _list_generations(self) -> set[int]:
         chapters = self._rows.load_chapters()
@@ -118,21 +118,21 @@ class TextContext:
         examples = dict(zip(told, chapters.values(), strict=True))
         kept = {each for each, chapter in examples.items() if self._judge_chapter(chapter)}
         found = {number for number, each in zip(chapters, told, strict=True) if each in kept}
-        return found if self._is_out(Setting(kind=_HOOK)) else {*found, HOOKS}
+        return found if self._is_out(TextAttributes(kind=_HOOK)) else {*found, HOOKS}
 
     def _judge_chapter(self, chapter: Chapter) -> bool:
-        setting = Setting(
+        attributes = TextAttributes(
             project=chapter.project,
             session_ids=chapter.names,
             person=chapter.person,
             machine=chapter.machine,
         )
         if chapter.branches is None or not self._asks_branch:
-            return not self._is_out(setting)
+            return not self._is_out(attributes)
         branches = (None, _NO_BRANCH, *chapter.branches)
-        return not all(self._is_out(replace(setting, branch=branch)) for branch in branches)
+        return not all(self._is_out(replace(attributes, branch=branch)) for branch in branches)
 
-    def _build(self, proposal: Proposal, setting: Setting) -> _Found:
+    def _build(self, proposal: Proposal, attributes: TextAttributes) -> _Found:
         rows, kind = self._rows, KINDS[proposal.kind]
         chapter = rows.find_chapter(proposal.generation)
         if chapter is None:
@@ -150,8 +150,8 @@ class TextContext:
             category, agent_id = message.category or category, message.agent_id or agent_id
         elif (line := rows.find_line(proposal.generation, proposal.number)) is not None:
             is_sidechain = line[2]
-        setting = replace(
-            setting,
+        attributes = replace(
+            attributes,
             project=chapter.project,
             session_ids=chapter.names,
             person=chapter.person,
@@ -185,14 +185,14 @@ class TextContext:
             time=proposal.time or None,
             snippet=NO_SNIPPET,
         )
-        return hit, setting
+        return hit, attributes
 
-    def _build_hook(self, proposal: Proposal, setting: Setting) -> _Found:
+    def _build_hook(self, proposal: Proposal, attributes: TextAttributes) -> _Found:
         found = self._rows.find_delivery(proposal.number)
         if found is None:
             return None
-        setting = replace(
-            setting,
+        attributes = replace(
+            attributes,
             project=found.project,
             session_ids=(found.session_id,) if found.key is None else (found.session_id, found.key),
             person=found.person,
@@ -221,7 +221,7 @@ class TextContext:
             time=proposal.time or None,
             snippet=NO_SNIPPET,
         )
-        return hit, setting
+        return hit, attributes
 
 
 def _list_filters(node: Node) -> Iterator[Filter]:
