@@ -485,7 +485,7 @@ UNSEEN = frozenset({
     "migrations", "feed", "rules", "summaries", "outlines", "generations", "frames", "tail_frames", "segments",
     "segment_data", "answers", "shared_answers", "usage_rollup",
     "cells", "new_cells", "text_runs", "vocabulary", "search_state",
-    "texts", "text_words", "text_words_gone", "text_state", "blobs", "outbox", "index_state",
+    "texts", "text_words", "text_words_gone", "text_state",
 })  # fmt: skip
 """The other tables: everybody may know what is in them, or it is found only by a number that a view gave."""
 
