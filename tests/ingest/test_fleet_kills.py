@@ -138,7 +138,7 @@ def _expect_known_files_only(store: MaintainedStore, place: ServerPlace) -> None
     with closing(ClickHouse(place.index.address)) as server:
         [(texts, different, files)] = server.query(
             "SELECT count(), uniqExact(generation, at), uniqExact(generation) FROM @texts FINAL "
-            "WHERE generation != 0"
+            f"WHERE generation < {1 << 62}"  # hook deliveries come behind all files
         )
         assert texts == different > 0
         kept = [source for known in store.list_known(LOCAL) for source in known.sources if source.length]
