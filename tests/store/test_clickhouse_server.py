@@ -12,7 +12,7 @@ from clickhouse_server import ClickHouseServer
 from turnlog.errors import LostStoreError, StoreError
 from turnlog.store.clickhouse import USAGE, ClickHouse, MissingIndexError
 
-ROW = (7, 1, "o", None, b"p", b"m", 0, *([] for _ in range(len(USAGE.columns) - 7)))
+ROW: tuple[object, ...] = (7, 1, "o", None, b"p", b"m", 0, *([] for _ in range(len(USAGE.columns) - 7)))
 
 
 @pytest.fixture

@@ -347,8 +347,8 @@ def parse_address(address: str, home: Path) -> ServerPlace:
         raise ValueError("Expected the address of a database server, got something else") from error
     if scheme in _INDEX_SCHEMES:
         raise ValueError(
-            f"An archive is on postgresql://…; ClickHouse has its index ({INDEX_SETTING}). What an earlier version "
-            "kept there, write out with that (`turnlog export --raw`), and `turnlog sync` it; docs/team.md"
+            f"An archive is on postgresql://…; ClickHouse has its index ({INDEX_SETTING}). What older versions "
+            "kept there, write out with those (`turnlog export --raw`), and `turnlog sync` it; docs/team.md"
         )
     if scheme not in _SCHEMES:
         known = " or ".join(f"{name}://…" for name in _SCHEMES)
