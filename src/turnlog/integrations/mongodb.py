@@ -319,7 +319,7 @@ class _Target(Struct, frozen=True):
 
 _TOGETHER, _REPLACED = 1000, 50
 _PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-SETTLING = 1.0
+SETTLING = 2.0
 """How many seconds a server is given after a run that was killed: it may still be at work on what came last."""
 _FORMAT = 1
 """Raised when documents of the same session become others."""

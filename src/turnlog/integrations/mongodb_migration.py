@@ -63,9 +63,37 @@ def _noting(database: Documents, dry_run: bool) -> Iterator[None]:
     if markers.find_one({"_id": _RUNNING}) is None:
         markers.insert_one({"_id": _RUNNING})
     else:
-        time.sleep(SETTLING)
+        _await_quiet(database)
     yield
     markers.delete_one({"_id": _RUNNING})
+
+
+_LOOKS, _MANY = 60, 1000
+
+
+def _await_quiet(database: Documents) -> None:
+    """Wait until no logged document changes: a server may be long at work on what a killed run sent last."""
+    former, quiet = None, 0
+    for _ in range(_LOOKS):
+        told = _read_logged(database)
+        quiet = quiet + 1 if told == former else 0
+        if quiet == 2:
+            return
+        former = told
+        time.sleep(SETTLING)
+
+
+def _read_logged(database: Documents) -> dict[str, Any]:
+    """Return what the log has, and what the documents say that it is about."""
+    records = {each["_id"]: each for each in database[_LOG].find({}, {"collection": 1, "document": 1})}
+    told: dict[str, Any] = dict.fromkeys(records)
+    for collection in {each["collection"] for each in records.values()}:
+        ids = [each["document"] for each in records.values() if each["collection"] == collection]
+        for at in range(0, len(ids), _MANY):
+            some = {"_id": {"$in": ids[at : at + _MANY]}}
+            found = database[collection].find(some, {_PARENT: 1, _FLAG: 1})
+            told |= {f"{collection} {each['_id']}": each for each in found}
+    return told
 
 
 class _Change(Struct, frozen=True, gc=False):
