@@ -227,6 +227,8 @@ class _Record(Struct, frozen=True, omit_defaults=True, kw_only=True):
 class _Entry(Struct, frozen=True, gc=False):
     digest: str
     state: _State
+    is_repeated: bool = False
+    """Whether an earlier run was about to insert it in another form, which may be what is there."""
 
 
 _MOST_RECORDS = 64
@@ -281,9 +283,15 @@ class _Ledger:
         for name in record.gone:
             self.entries.pop(name, None)
         for told, state in ((record.new, _State.NEW), (record.changed, _State.CHANGED)):
-            self.entries |= {name: _Entry(digest, state) for name, digest in told.items()}
+            self.entries |= {name: self._intend(name, digest, state) for name, digest in told.items()}
         self._intended = [*record.new, *record.changed]
         self.signature, self.project, self.first = record.signature, record.project, record.first
+
+    def _intend(self, name: str, digest: str, state: _State) -> _Entry:
+        known = self.entries.get(name)
+        if state is not _State.NEW or known is None or known.state is not _State.NEW:
+            return _Entry(digest, state)
+        return _Entry(digest, state, known.is_repeated or known.digest != digest)
 
 
 def list_exported(folder: Path) -> set[str]:
@@ -590,7 +598,8 @@ class Exporter:
             forms = (bson.decode(_pack(batch[id], plain=plain).raw) for plain in (False, True))
             if self._force:
                 found[id] = True
-            elif known is not None and known.digest != digests[id]:  # the session went on since then
+            elif known is not None and (known.is_repeated or known.digest != digests[id]):
+                # The session went on since then.
                 found[id] = document.get("sessionId") == to_bson(batch[id]).get("sessionId")
             elif known is not None and document in forms:
                 found[id] = False
