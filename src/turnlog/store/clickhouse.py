@@ -15,7 +15,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
@@ -30,6 +30,8 @@ from turnlog.errors import LostStoreError, StoreError
 
 Values = Mapping[str, Any]
 Row = tuple[Any, ...]
+Weigh = Callable[[Any], int]
+"""Tells about how many bytes a row takes."""
 
 MONTH = 1 << 36
 """A file's number, divided by it, is that of its month (`catalogue.schema`)."""
@@ -263,7 +265,7 @@ class ClickHouse:
         with self._asking() as client:
             client.command(spelled, parameters=bound)
 
-    def insert(self, table: Table, rows: Iterable[Sequence[Any]], weigh: Any = None) -> None:
+    def insert(self, table: Table, rows: Iterable[Sequence[Any]], weigh: Weigh | None = None) -> None:
         """Add rows, with cells in the order of the table's columns; `weigh` tells how many bytes one takes."""
         left = iter(rows)
         while some := list(_take(left, weigh)):
@@ -373,7 +375,7 @@ def _spell(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _take(rows: Iterator[Sequence[Any]], weigh: Any) -> Iterator[Sequence[Any]]:
+def _take(rows: Iterator[Sequence[Any]], weigh: Weigh | None) -> Iterator[Sequence[Any]]:
     size = 0
     for row in islice(rows, _AT_ONCE):
         yield row
